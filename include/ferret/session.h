@@ -1,0 +1,52 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turning recording on and off. A program that only sets FERRET_EXPORT needs none of this: recording then starts when
+// the library is loaded and stops when the process exits.
+//
+// Every function may be called from any thread at any time, twice, and concurrently; calls are serialised by one lock,
+// which no recording thread ever takes. None throws. Errors are returned as text, never printed.
+
+#ifndef FERRET_SESSION_H_
+#define FERRET_SESSION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ferret/internal/hot_path.h"
+#include "ferret/loss.h"
+
+namespace ferret {
+
+// "" is success; anything else is one line of English that names what is wrong and what is allowed.
+using Error = std::string;
+
+// Starts a session that exports as FERRET_EXPORT would, for example Start("chrome_trace:trace.json"). All other
+// options come from the environment. Fails when a session is on, in a forked child, and on bad options.
+FERRET_EXPORT_SYMBOL Error Start(const std::string& exporters);
+
+// Ends the session: everything recorded before the call is exported, files are complete when it returns. Returns
+// within the deadline (default: FERRET_STOP_DEADLINE, 2 s), reporting what had to be abandoned. Without a session it
+// does nothing and succeeds.
+FERRET_EXPORT_SYMBOL Error Stop();
+FERRET_EXPORT_SYMBOL Error Stop(int64_t deadline_ms);
+
+// Exports everything recorded before the call and makes it durable, without ending the session.
+FERRET_EXPORT_SYMBOL Error Flush(int64_t deadline_ms);
+
+FERRET_EXPORT_SYMBOL bool IsRecording();
+
+// Losses of the current session, or of the last one, per reason. Exact once the session has stopped.
+FERRET_EXPORT_SYMBOL LossCounts Losses();
+
+// The same for each thread that lost anything.
+struct ThreadLoss {
+  uint32_t thread = 0;  // as ThreadId()
+  LossCounts lost;
+};
+FERRET_EXPORT_SYMBOL std::vector<ThreadLoss> LossesByThread();
+
+}  // namespace ferret
+
+#endif  // FERRET_SESSION_H_

@@ -1,0 +1,115 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recorder: the cold half of recording. It attaches threads, opens and seals chunks, applies the overflow policy and
+// counts what is refused; the hot half is include/ferret/internal/hot_path.h, the records themselves named_records.cc.
+//
+// One recorder is current while a session is on. Recorders are never freed, since a thread that is late may still hold
+// a chunk; a session with the same sizes takes over the last one.
+
+#ifndef FERRET_RUNTIME_RECORD_RECORDER_H_
+#define FERRET_RUNTIME_RECORD_RECORDER_H_
+
+#include <semaphore.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "runtime/record/chunk_pool.h"
+#include "runtime/record/thread_state.h"
+
+namespace ferret::internal {
+
+// What happens to a begin when no chunk is to be had.
+enum class OverflowPolicy : uint8_t { kDrop, kBlock, kGrow };
+
+class Recorder {
+ public:
+  struct Config {
+    ChunkPool::Config pool;
+    OverflowPolicy policy = OverflowPolicy::kDrop;
+    int64_t block_limit_ns = 100'000'000;
+  };
+
+  // Leaked on purpose by the caller. nullptr without memory.
+  static Recorder* Create(const Config& config);
+
+  // Makes it current and turns recording on with a new epoch. Without `cycle_counter` records are stamped with
+  // CLOCK_MONOTONIC, out of line.
+  void Start(bool cycle_counter);
+  // Turns recording off. A thread that passed the enabled test before may still write one record.
+  static void Stop();
+  // The epoch in which the current session started: chunks of earlier ones hold what came too late for theirs.
+  uint32_t first_epoch() const { return first_epoch_.load(std::memory_order_relaxed); }
+
+  // All threads pass the cold path once, and open a chunk with their identity anew.
+  static void NewEpoch();
+  static void SetThreadIdProvider(uint64_t (*current_thread_id)());
+
+  // The calling thread records nothing from here on, uncounted: Ferret's own threads, and a forked child.
+  static void SuppressThisThread();
+
+  // For pthread_atfork. The child records nothing.
+  static void BeforeFork();
+  static void AfterForkInParent();
+  static void AfterForkInChild();
+
+  ChunkPool& pool() { return *pool_; }
+  const Config& config() const { return config_; }
+
+  // The drain thread sleeps here: until Wake, or at most so long.
+  void WaitForWork(int64_t timeout_ns);
+  void Wake();
+
+  // Chunks still open when the last session ended; the next drain takes them over. Owned by the drain or, between
+  // sessions, by the session lock.
+  std::vector<Chunk*>& leftover_chunks() { return leftover_chunks_; }
+
+  // pthread_key destructor.
+  static void OnThreadExit(void* state);
+
+  // The cold way to a record: like the inline one, but for every case. `at` is null when the record was refused (and
+  // counted); otherwise the gate is closed until Commit.
+  struct Place {
+    char* at = nullptr;
+    ThreadState* state = nullptr;
+    explicit operator bool() const { return at != nullptr; }
+  };
+  enum class Room : uint8_t { kBegin, kEnd };
+  static Place Enter(uint32_t bytes, Room room);
+  static void Commit(const Place& place, uint32_t bytes);
+  static uint64_t ReadTicks();
+  static bool uses_cycle_counter();
+  static uint32_t NameId(ThreadState* state, std::string_view name);
+
+ private:
+  explicit Recorder(const Config& config) : config_(config) {}
+
+  static Place EnterLive(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
+  static Place Attach(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
+  static void Detach(ThreadState* state);
+  static bool Fits(const ThreadState* state, uint32_t bytes, Room room);
+  bool OpenChunk(ThreadState* state, Room room);
+  Chunk* TakeChunk(ThreadState* state, Room room);
+  Chunk* TakeChunkBlocking();
+  static void Seal(Chunk* chunk);
+  static void WriteLossRecord(ThreadState* state);
+  void Refuse(ThreadState* state);
+
+  const Config config_;
+  const uint32_t pid_ = static_cast<uint32_t>(getpid());  // a system call; a forked child never records
+  std::unique_ptr<ChunkPool> pool_;
+  std::atomic<uint32_t> first_epoch_{0};  // stored before the epoch is published; relaxed readers have seen the epoch
+  sem_t wake_;
+  // Whether a post is on its way, so that a storm of refills posts once. Relaxed: the semaphore orders.
+  std::atomic<bool> wake_posted_{false};
+  std::vector<Chunk*> leftover_chunks_;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_RECORD_RECORDER_H_

@@ -1,0 +1,66 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// ThreadRegistry: hands out thread states, takes them back when threads exit, and adds up what threads lost.
+//
+// One for the process, never destroyed. Its lock is taken on a thread's first record, on thread exit and when losses
+// are read: never on the recording path.
+
+#ifndef FERRET_RUNTIME_RECORD_THREAD_REGISTRY_H_
+#define FERRET_RUNTIME_RECORD_THREAD_REGISTRY_H_
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "ferret/loss.h"
+#include "runtime/record/thread_state.h"
+
+namespace ferret::internal {
+
+class ThreadRegistry {
+ public:
+  static constexpr size_t kMaxThreads = 4096;
+
+  static ThreadRegistry& Global();
+
+  // A state with a fresh logical id for the calling thread, with its exit hook armed; nullptr beyond kMaxThreads live
+  // ones or without memory.
+  ThreadState* Acquire();
+  // Called by the exit hook, on the state's own thread, after its chunk is sealed.
+  void Release(ThreadState* state);
+  // Arms the exit hook of the calling thread for one more round of destructors.
+  void ArmExitHook(ThreadState* state) { if (has_exit_key_) pthread_setspecific(exit_key_, state); }
+
+  // Losses that cannot be blamed on a thread state: recorded after exit, or by threads that got none.
+  void CountUnowned(LossReason reason) {
+    unowned_[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Since the process started, by logical id (0: unowned). Threads that lost nothing are left out.
+  std::map<uint32_t, LossCounts> Losses();
+
+  size_t live_threads();
+
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+
+ private:
+  ThreadRegistry();
+
+  std::mutex mutex_;
+  std::vector<ThreadState*> states_;  // all ever made
+  std::vector<ThreadState*> free_;
+  uint32_t next_thread_ = 1;
+  std::map<uint32_t, LossCounts> exited_;  // losses of threads that are gone
+  std::array<std::atomic<uint64_t>, kLossReasonCount> unowned_{};  // relaxed: counts only
+  pthread_key_t exit_key_{};
+  bool has_exit_key_ = false;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_RECORD_THREAD_REGISTRY_H_
