@@ -1,0 +1,26 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// BatchSink: where the drain gets empty batches and hands full ones to. Implemented by the session over its exporters.
+// All calls come from the drain thread. Push must not block.
+
+#ifndef FERRET_RUNTIME_DRAIN_BATCH_SINK_H_
+#define FERRET_RUNTIME_DRAIN_BATCH_SINK_H_
+
+#include <memory>
+
+#include "ferret/event_batch.h"
+
+namespace ferret::internal {
+
+class BatchSink {
+ public:
+  virtual ~BatchSink() = default;
+  // An empty batch, with warm memory if possible.
+  virtual std::shared_ptr<EventBatch> NewBatch() = 0;
+  virtual void Push(std::shared_ptr<EventBatch> batch) = 0;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_BATCH_SINK_H_

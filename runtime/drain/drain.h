@@ -1,0 +1,66 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drain: moves records from chunks to the event builder, one pass at a time, and recycles the chunks.
+//
+//   pass:  take announced chunks ─► note how far each thread may be read ─► read the thread that is most behind, a
+//          chunk at a time ─► link what every thread has passed ─► hand over the batch
+//
+// Reading the most backward thread first keeps threads abreast, so that few backward ops wait for their forward
+// thread. What a pass may rely on: every record with ticks before the start of the pass, whose thread did something
+// afterwards that another thread saw (as a forward op and its backward op do), is published when the pass looks.
+//
+// The only reader of chunks and the only one to recycle them (single-recycler). Drain thread only; under the session
+// lock while no drain thread runs.
+
+#ifndef FERRET_RUNTIME_DRAIN_DRAIN_H_
+#define FERRET_RUNTIME_DRAIN_DRAIN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/drain/event_builder.h"
+#include "runtime/record/recorder.h"
+
+namespace ferret::internal {
+
+class Drain {
+ public:
+  // Takes over the chunks that the recorder's last session left open.
+  Drain(const EventBuilder::Config& config, Recorder* recorder, const ClockMap* clock, BatchSink* sink);
+
+  // `now_ticks`: read before the call. Returns the bytes of records that were read.
+  uint64_t Pass(uint64_t now_ticks);
+  // The last pass of a session, after recording was turned off: reads what is there, closes open scopes, delivers, and
+  // leaves the chunks that threads still hold to the next session.
+  void Finish(uint64_t now_ticks);
+
+  const EventBuilder& builder() const { return builder_; }
+  // Records that were published only after their session's last pass (LossReason::kStoppedRace).
+  uint64_t late() const { return late_; }
+
+  // Scopes, instants and counters behind the read offset of a chunk that nobody will read.
+  static uint64_t CountUnread(const Chunk& chunk);
+
+ private:
+  void TakeAnnounced();
+  void Admit(Chunk* chunk);
+  void ReleaseStaleChunks();
+  // Notes how far the trace's front chunk may be read. False if there is nothing unread.
+  bool LookAtFront(ThreadTrace& trace);
+  uint64_t NextTicks(const ThreadTrace& trace) const;
+  // Reads what LookAtFront found. False when the trace has nothing more in this pass.
+  bool ReadFront(ThreadTrace& trace);
+
+  Recorder* const recorder_;
+  EventBuilder builder_;
+  std::vector<ThreadTrace*> active_;
+  std::vector<ThreadTrace*> over_;
+  std::vector<Chunk*> stale_;  // of earlier sessions, not sealed yet
+  uint64_t pass_bytes_ = 0;
+  uint64_t late_ = 0;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_DRAIN_H_

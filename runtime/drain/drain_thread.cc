@@ -1,0 +1,136 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/drain/drain_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "runtime/clock/cpu_clock.h"
+
+namespace ferret::internal {
+namespace {
+
+constexpr int64_t kShortestSleepNs = 1'000'000;
+constexpr int64_t kLongestSleepNs = 10'000'000;
+constexpr int64_t kLongestAnchorIntervalNs = 1'000'000'000;
+// From this much in one pass on, the next pass comes soon.
+constexpr uint64_t kBusyPassBytes = 64 * 1024;
+// Chunks that recording threads should find without page faults, at the start and later on.
+constexpr uint32_t kReadyChunks = 16;
+
+}  // namespace
+
+DrainThread::DrainThread(const Config& config, Recorder* recorder, BatchSink* sink)
+    : config_(config),
+      recorder_(recorder),
+      clock_(StartClockMap(config.cycle_counter, config.wall_offset_ns)),
+      start_ns_(clock_.ToNs(ReadTicks(config.cycle_counter))),
+      drain_(config.builder, recorder, &clock_, sink) {}
+
+DrainThread::~DrainThread() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void DrainThread::Start() {
+  // The new thread inherits a mask that blocks every signal: handlers of the host never run on it.
+  sigset_t all, previous;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  thread_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+void DrainThread::Run() {
+  pthread_setname_np(pthread_self(), "ferret-drain");
+  Recorder::SuppressThisThread();
+  int64_t sleep_ns = kShortestSleepNs;
+  for (;;) {
+    bool finish;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      finish = finish_requested_;
+      ++passes_begun_;
+    }
+    KeepClock();
+    uint64_t bytes = 0;
+    const uint64_t now = ReadTicks(config_.cycle_counter);
+    if (finish) {
+      drain_.Finish(now);
+    } else {
+      bytes = drain_.Pass(now);
+    }
+    PublishStats();
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++passes_ended_;
+      finished_ = finish;
+      done_.notify_all();
+    }
+    if (finish) return;
+    recorder_->pool().Prefault(kReadyChunks);
+    sleep_ns = bytes >= kBusyPassBytes ? kShortestSleepNs : std::min(sleep_ns * 2, kLongestSleepNs);
+    recorder_->WaitForWork(sleep_ns);
+  }
+}
+
+// Often at first, while the rate is known only roughly, then once a second.
+void DrainThread::KeepClock() {
+  if (!config_.cycle_counter) return;
+  const int64_t now = MonotonicNs();
+  if (now < next_anchor_ns_) return;
+  clock_.Add(ReadAnchor(true, config_.wall_offset_ns, 16));
+  next_anchor_ns_ = now + anchor_interval_ns_;
+  anchor_interval_ns_ = std::min(anchor_interval_ns_ * 2, kLongestAnchorIntervalNs);
+}
+
+void DrainThread::PublishStats() {
+  const EventBuilder& builder = drain_.builder();
+  DrainStats stats;
+  stats.built = builder.built();
+  stats.links_made = builder.linker().made();
+  stats.links_unmatched = builder.linker().unmatched();
+  stats.links_evicted = builder.linker().evicted();
+  stats.links_hurried = builder.linker().hurried();
+  stats.clock_backward = builder.clock_backward();
+  stats.clock_steps = clock_.steps();
+  stats.unmatched_remote_ends = builder.unmatched_remote_ends();
+  stats.late = drain_.late();
+  std::lock_guard<std::mutex> lock(mutex_);
+  stats_ = stats;
+}
+
+DrainStats DrainThread::stats() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+bool DrainThread::WaitFor(uint64_t passes, TimePoint deadline) {
+  recorder_->Wake();
+  std::unique_lock<std::mutex> lock(mutex_);
+  return done_.wait_until(lock, deadline, [&] { return passes_ended_ >= passes || finished_; });
+}
+
+bool DrainThread::Flush(TimePoint deadline) {
+  uint64_t passes;
+  {
+    // A pass that has begun may have looked already: the one after it has not.
+    std::lock_guard<std::mutex> lock(mutex_);
+    passes = passes_begun_ + 1;
+  }
+  return WaitFor(passes, deadline);
+}
+
+bool DrainThread::Finish(TimePoint deadline) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    finish_requested_ = true;
+  }
+  if (!WaitFor(UINT64_MAX, deadline)) return false;
+  thread_.join();
+  return true;
+}
+
+}  // namespace ferret::internal

@@ -1,0 +1,88 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// DrainThread: runs passes of the drain while a session is on, and keeps its clock map.
+//
+// Sleeps 1 to 10 ms between passes, longer the less there is to do, and is woken early by recording threads that find
+// chunks running low. Blocks all signals; is never recorded itself.
+
+#ifndef FERRET_RUNTIME_DRAIN_DRAIN_THREAD_H_
+#define FERRET_RUNTIME_DRAIN_DRAIN_THREAD_H_
+
+#include <condition_variable>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "runtime/clock/clock_map.h"
+#include "runtime/drain/drain.h"
+
+namespace ferret::internal {
+
+// What a session's drain has done so far.
+struct DrainStats {
+  uint64_t built = 0;  // finished scopes, instants and counters
+  uint64_t links_made = 0;
+  uint64_t links_unmatched = 0;
+  uint64_t links_evicted = 0;
+  uint64_t links_hurried = 0;
+  uint64_t clock_backward = 0;
+  uint64_t clock_steps = 0;
+  uint64_t unmatched_remote_ends = 0;
+  uint64_t late = 0;
+};
+
+class DrainThread {
+ public:
+  struct Config {
+    EventBuilder::Config builder;
+    bool cycle_counter = false;
+    int64_t wall_offset_ns = 0;
+  };
+
+  // `recorder` and `sink` must outlive the thread, also when it was abandoned.
+  DrainThread(const Config& config, Recorder* recorder, BatchSink* sink);
+  ~DrainThread();
+
+  void Start();
+
+  using TimePoint = std::chrono::steady_clock::time_point;
+  // Waits until everything that was recorded before the call has been handed to the sink. False at the deadline.
+  bool Flush(TimePoint deadline);
+  // Reads the rest, closes open scopes and ends the thread. Recording must be off. False at the deadline: the thread
+  // goes on by itself and this object must be leaked.
+  bool Finish(TimePoint deadline);
+
+  DrainStats stats() const;
+  int64_t start_ns() const { return start_ns_; }
+
+ private:
+  void Run();
+  void KeepClock();
+  void PublishStats();
+  bool WaitFor(uint64_t passes, TimePoint deadline);
+
+  const Config config_;
+  Recorder* const recorder_;
+  ClockMap clock_;  // drain thread only, once that runs
+  const int64_t start_ns_;
+  Drain drain_;     // drain thread only, once that runs
+  std::thread thread_;
+
+  int64_t next_anchor_ns_ = 0;
+  int64_t anchor_interval_ns_ = 1'000'000;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable done_;
+  uint64_t passes_begun_ = 0;
+  uint64_t passes_ended_ = 0;
+  bool finish_requested_ = false;
+  bool finished_ = false;
+  DrainStats stats_;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_DRAIN_THREAD_H_

@@ -1,0 +1,428 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/drain/event_builder.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "ferret/internal/hot_path.h"
+#include "runtime/record/name_table.h"
+
+namespace ferret::internal {
+namespace {
+
+// Bounds on what could otherwise grow with a hostile or endless program.
+constexpr size_t kMaxEarlyEnds = 65'536;
+constexpr size_t kMaxFrameworkThreads = 1'048'576;
+
+uint64_t Word(const char* record, uint32_t index) {
+  uint64_t value;
+  std::memcpy(&value, record + 8 * index, 8);
+  return value;
+}
+
+// The text of a record with kInlineName, whose fixed part is `bytes` long.
+std::string* InlineName(const char* record, uint64_t header, uint32_t bytes) {
+  const uint64_t room = RecordBytes(header) - bytes - 8;
+  return new std::string(record + bytes + 8, std::min(Word(record, bytes / 8), room));
+}
+
+std::string OsThreadName(int32_t os_tid) {
+  std::string name;
+  std::getline(std::ifstream(absl::StrCat("/proc/self/task/", os_tid, "/comm")), name);
+  return name;
+}
+
+}  // namespace
+
+EventBuilder::EventBuilder(const Config& config, const ClockMap* clock, BatchSink* sink)
+    : config_(config),
+      clock_(clock),
+      sink_(sink),
+      names_(NameTable::Global()),
+      batch_(sink->NewBatch()),
+      linker_(config.link_table_entries, config.max_waiting_ops, this) {}
+
+EventBuilder::~EventBuilder() {
+  ForEachTrace([](ThreadTrace& trace) {
+    for (OpenScope& scope : trace.open) delete scope.inline_name;
+    for (OpenScope& scope : trace.open_async) delete scope.inline_name;
+  });
+}
+
+ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
+  std::unique_ptr<ThreadTrace>& slot = traces_[chunk.thread];
+  const bool is_new = slot == nullptr;
+  if (is_new) {
+    slot = std::make_unique<ThreadTrace>(chunk);
+    for (const auto& early : early_ends_) slot->early_ends += early.first.first == chunk.thread;
+  }
+  ThreadTrace& trace = *slot;
+  if (chunk.framework_thread != trace.framework_thread) {
+    trace.framework_thread = chunk.framework_thread;
+    if (framework_threads_.size() < kMaxFrameworkThreads) framework_threads_[trace.thread] = chunk.framework_thread;
+  }
+  const uint32_t shown = trace.framework_thread != 0 ? trace.framework_thread : trace.thread;
+  if (is_new || shown != trace.shown_thread) {
+    const uint32_t previous = is_new ? 0 : trace.shown_thread;
+    trace.shown_thread = shown;
+    ThreadNotice(trace, previous, OsThreadName(trace.os_tid));
+  }
+  return trace;
+}
+
+void EventBuilder::Remove(ThreadTrace& trace) { traces_.erase(trace.thread); }
+
+void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread, std::string name) {
+  ThreadInfo info;
+  info.thread = trace.shown_thread;
+  info.previous_thread = previous_thread;
+  info.os_tid = trace.os_tid;
+  info.name = std::move(name);
+  batch_->threads.push_back(std::move(info));
+}
+
+void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
+  while (from < to) {
+    const uint64_t header = Word(from, 0);
+    uint64_t ticks = Word(from, 1);
+    if (ticks < trace.last_ticks) {
+      // The thread moved to a core whose counter is behind: the reading is held, and counted.
+      ticks = trace.last_ticks;
+      ++clock_backward_;
+    }
+    trace.last_ticks = ticks;
+    const int64_t now_ns = clock_->ToNs(ticks);
+    switch (TypeOf(header)) {
+      case RecordType::kScopeEnd:
+        End(trace, PayloadOf(header), now_ns);
+        break;
+      case RecordType::kScopeBegin:
+      case RecordType::kOpBegin:
+        Begin(trace, from, header, now_ns);
+        break;
+      default:
+        Rare(trace, from, header, now_ns);
+    }
+    from += RecordBytes(header);
+  }
+}
+
+inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
+  const bool is_op = TypeOf(header) == RecordType::kOpBegin;
+  const uint8_t flags = FlagsOf(header);
+  if (!trace.has_first) {
+    trace.has_first = true;
+    trace.first_ns = now_ns;
+  }
+  OpenScope scope;
+  scope.id = next_id_++;
+  scope.start_ns = now_ns;
+  scope.children_ns = 0;
+  scope.handle = trace.begins += 2;
+  scope.name_id = PayloadOf(header);
+  scope.inline_name = nullptr;
+  scope.flags = flags;
+  if (is_op) {
+    const uint64_t fields = Word(record, 3);
+    scope.sequence_nr = static_cast<int64_t>(Word(record, 2));
+    scope.scope = static_cast<uint8_t>(fields >> 32);
+    // As in PyTorch: without a number there is no forward thread.
+    scope.fwd_thread = scope.sequence_nr < 0 ? 0 : static_cast<uint32_t>(fields);
+    if (scope.sequence_nr < 0) scope.sequence_nr = -1;
+  } else {
+    scope.sequence_nr = -1;
+    scope.fwd_thread = 0;
+    scope.scope = static_cast<uint8_t>((flags & kUserAnnotation) != 0 ? RecordScope::kUserScope : RecordScope::kFunction);
+  }
+  if (FERRET_UNLIKELY(flags & (kInlineName | kMarksStep))) {
+    if (flags & kInlineName) scope.inline_name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
+    if (flags & kMarksStep) steps_.OnProgramAnnotation();
+  }
+  if (FERRET_UNLIKELY(trace.inheriting != 0)) {
+    if (scope.scope == static_cast<uint8_t>(RecordScope::kBackwardFunction) && trace.inheriting <= trace.open.size()) {
+      OpenScope& wrapper = trace.open[trace.inheriting - 1];
+      wrapper.sequence_nr = scope.sequence_nr;
+      wrapper.fwd_thread = scope.fwd_thread;
+    }
+    trace.inheriting = 0;
+  }
+  if (FERRET_UNLIKELY(flags & kAsync)) {
+    scope.parent_id = 0;
+    trace.open_async.push_back(scope);
+  } else {
+    scope.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
+    trace.open.push_back(scope);
+    if (flags & kInheritsBackward) trace.inheriting = trace.open.size();
+  }
+  if (FERRET_UNLIKELY(trace.early_ends != 0)) {
+    auto early = early_ends_.find(ScopeKey(trace.thread, scope.handle));
+    if (early != early_ends_.end()) {
+      const int64_t end_ns = early->second.end_ns;
+      early_ends_.erase(early);
+      --trace.early_ends;
+      RemoteEnd(trace.thread, scope.handle, end_ns);
+    }
+  }
+}
+
+inline void EventBuilder::End(ThreadTrace& trace, uint32_t handle, int64_t now_ns) {
+  if (FERRET_LIKELY(!trace.open.empty() && trace.open.back().handle == handle)) {
+    CloseInnermost(trace, now_ns, false);
+  } else {
+    EndOutOfOrder(trace, handle, now_ns);
+  }
+}
+
+inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated) {
+  const OpenScope scope = trace.open.back();
+  trace.open.pop_back();
+  const int64_t duration = now_ns - scope.start_ns;
+  (trace.open.empty() ? trace.root_children_ns : trace.open.back().children_ns) += duration;
+  Emit(trace, scope, now_ns, duration - scope.children_ns, false, truncated);
+  steps_.OnClose(trace.thread, scope.start_ns, now_ns);
+  if (FERRET_UNLIKELY((scope.flags & kEndsStep) != 0 && !truncated)) OptimizerEnded(trace, now_ns);
+}
+
+// Scopes inside of the one that ends never got their own end (it was lost, or never recorded): they end with it. A
+// handle that is not open is left over from an earlier session, or ended before.
+void EventBuilder::EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t now_ns) {
+  size_t depth = trace.open.size();
+  while (depth > 0 && trace.open[depth - 1].handle != handle) --depth;
+  if (depth == 0) return;
+  while (trace.open.size() > depth) CloseInnermost(trace, now_ns, true);
+  CloseInnermost(trace, now_ns, false);
+}
+
+void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
+  auto found = traces_.find(thread);
+  if (found != traces_.end()) {
+    ThreadTrace& trace = *found->second;
+    for (auto* open : {&trace.open_async, &trace.open}) {
+      for (size_t i = open->size(); i-- > 0;) {
+        if ((*open)[i].handle != handle) continue;
+        const OpenScope scope = (*open)[i];
+        open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
+        if (trace.inheriting > open->size()) trace.inheriting = 0;
+        CloseAsync(trace, scope, now_ns, false);
+        return;
+      }
+    }
+    // Signed difference, since handles wrap around.
+    if (static_cast<int32_t>(handle - trace.begins) <= 0) {
+      ++unmatched_remote_ends_;
+      return;
+    }
+  }
+  if (early_ends_.size() >= kMaxEarlyEnds) {
+    ++unmatched_remote_ends_;
+    return;
+  }
+  if (early_ends_.emplace(ScopeKey(thread, handle), EarlyEnd{now_ns}).second && found != traces_.end()) {
+    ++found->second->early_ends;
+  }
+}
+
+void EventBuilder::CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated) {
+  scope.parent_id = 0;
+  Emit(trace, scope, std::max(now_ns, scope.start_ns), 0, true, truncated);
+}
+
+void EventBuilder::CloseAll(ThreadTrace& trace, int64_t now_ns) {
+  while (!trace.open.empty()) CloseInnermost(trace, std::max(now_ns, trace.open.back().start_ns), true);
+}
+
+FunctionEvent& EventBuilder::NewEvent() {
+  if (FERRET_UNLIKELY(batch_->events.size() >= config_.batch_events)) DeliverBatch();
+  ++built_;
+  return batch_->events.emplace_back();
+}
+
+std::string_view EventBuilder::KeepText(std::string* text) {
+  batch_->texts.push_back(std::move(*text));
+  delete text;
+  return batch_->texts.back();
+}
+
+uint32_t EventBuilder::ShownThread(uint32_t thread) const {
+  auto found = framework_threads_.find(thread);
+  return found != framework_threads_.end() && found->second != 0 ? found->second : thread;
+}
+
+inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
+                               bool truncated) {
+  const bool framework_ids = (scope.flags & kFrameworkThreads) != 0;
+  const auto fill = [&](FunctionEvent& event) {
+    event.id = scope.id;
+    event.parent_id = scope.parent_id;
+    event.start_ns = scope.start_ns;
+    event.end_ns = end_ns;
+    event.self_ns = self_ns;
+    event.sequence_nr = scope.sequence_nr;
+    event.thread = trace.shown_thread;
+    event.device_resource_id = trace.os_tid;
+    event.name_id = scope.name_id;
+    event.scope = static_cast<RecordScope>(scope.scope);
+    event.is_user_annotation = scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
+    event.is_async = async;
+    event.is_truncated = truncated;
+    if (scope.inline_name == nullptr) event.name = names_.Text(scope.name_id);
+  };
+  if (scope.sequence_nr < 0) {
+    FunctionEvent& event = NewEvent();
+    fill(event);
+    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    return;
+  }
+  if (scope.fwd_thread == 0) {
+    FunctionEvent& event = NewEvent();
+    fill(event);
+    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    const uint32_t thread = framework_ids ? trace.framework_thread : trace.thread;
+    linker_.AddForward(trace.links, {LinkThread(thread, framework_ids), scope.sequence_nr}, end_ns,
+                       {scope.start_ns, scope.id, trace.os_tid});
+    return;
+  }
+  WaitingOp op;
+  fill(op.event);
+  op.event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
+  op.inline_name = scope.inline_name;
+  linker_.AddBackward(trace.links, {LinkThread(scope.fwd_thread, framework_ids), scope.sequence_nr}, op,
+                      (scope.flags & kInheritsBackward) != 0);
+}
+
+void EventBuilder::OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) {
+  FunctionEvent& event = NewEvent();
+  event = op.event;
+  if (op.inline_name != nullptr) event.name = KeepText(op.inline_name);
+  if (link != nullptr) batch_->links.push_back(*link);
+}
+
+StepTracker::Surroundings EventBuilder::SurroundingsOf(const ThreadTrace& trace) const {
+  StepTracker::Surroundings at;
+  at.thread = trace.thread;
+  at.first_ns = trace.first_ns;
+  at.open_children_ns = trace.root_children_ns;
+  if (!trace.open.empty()) {
+    at.open_id = trace.open.back().id;
+    at.open_start_ns = trace.open.back().start_ns;
+    at.open_children_ns = trace.open.back().children_ns;
+  }
+  return at;
+}
+
+void EventBuilder::OptimizerEnded(ThreadTrace& trace, int64_t now_ns) {
+  // An optimizer that wraps another one: the outer one's end is the step's.
+  for (const OpenScope& scope : trace.open) {
+    if (scope.flags & kEndsStep) return;
+  }
+  StepTracker::Slice slice;
+  if (steps_.OnOptimizerEnd(SurroundingsOf(trace), now_ns, &slice)) EmitStep(trace, slice, now_ns);
+}
+
+void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns) {
+  FunctionEvent& event = NewEvent();
+  --built_;
+  ++batch_->extra;
+  event.id = next_id_++;
+  event.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
+  // Numbers never end: they do not belong into the name table.
+  event.name = KeepText(new std::string(absl::StrCat("ProfilerStep#", slice.number)));
+  event.start_ns = slice.start_ns;
+  event.end_ns = now_ns;
+  event.self_ns = slice.self_ns;
+  event.thread = trace.shown_thread;
+  event.device_resource_id = trace.os_tid;
+  event.scope = RecordScope::kUserScope;
+  event.is_user_annotation = true;
+  event.is_synthesized = true;
+}
+
+void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
+  const bool has_inline_name = (FlagsOf(header) & kInlineName) != 0;
+  const RecordType type = TypeOf(header);
+  switch (type) {
+    case RecordType::kRemoteEnd:
+      RemoteEnd(static_cast<uint32_t>(Word(record, 2)), PayloadOf(header), now_ns);
+      return;
+    case RecordType::kInstant:
+    case RecordType::kCounter: {
+      if (batch_->instants.size() >= config_.batch_events) DeliverBatch();
+      ++built_;
+      InstantEvent& instant = batch_->instants.emplace_back();
+      instant.time_ns = now_ns;
+      instant.thread = trace.shown_thread;
+      instant.device_resource_id = trace.os_tid;
+      uint32_t bytes = kInstantBytes;
+      if (type == RecordType::kCounter) {
+        instant.kind = InstantEvent::Kind::kCounter;
+        const uint64_t bits = Word(record, 2);
+        std::memcpy(&instant.value, &bits, sizeof(bits));
+        bytes = kCounterBytes;
+      }
+      instant.name_id = PayloadOf(header);
+      instant.name = has_inline_name ? KeepText(InlineName(record, header, bytes))
+                                     : names_.Text(instant.name_id);
+      return;
+    }
+    case RecordType::kLoss: {
+      InstantEvent& instant = batch_->instants.emplace_back();
+      ++batch_->extra;
+      instant.kind = InstantEvent::Kind::kLoss;
+      instant.name = LossReasonText(static_cast<LossReason>(PayloadOf(header)));
+      instant.time_ns = now_ns;
+      instant.value = static_cast<double>(Word(record, 2));
+      instant.since_ns = std::min(now_ns, clock_->ToNs(Word(record, 3)));
+      instant.thread = trace.shown_thread;
+      instant.device_resource_id = trace.os_tid;
+      return;
+    }
+    case RecordType::kStep: {
+      const uint64_t number = Word(record, 2);
+      StepTracker::Slice slice;
+      if (!trace.has_first) return;
+      if (steps_.OnProgramStep(SurroundingsOf(trace), now_ns, number != kNextStep, number, &slice)) {
+        EmitStep(trace, slice, now_ns);
+      }
+      return;
+    }
+    case RecordType::kThreadName: {
+      std::string* name = has_inline_name ? InlineName(record, header, kThreadNameBytes)
+                                          : new std::string(names_.Text(PayloadOf(header)));
+      ThreadNotice(trace, 0, std::move(*name));
+      delete name;
+      return;
+    }
+    case RecordType::kThreadExit:
+      CloseAll(trace, now_ns);
+      trace.exited = true;
+      return;
+    default:
+      ++unknown_records_;
+  }
+}
+
+void EventBuilder::DeliverBatch() {
+  if (batch_->empty()) return;
+  // The new batch first: what is being built while this one is handed over goes there.
+  std::shared_ptr<EventBatch> full = std::move(batch_);
+  batch_ = sink_->NewBatch();
+  sink_->Push(std::move(full));
+}
+
+void EventBuilder::Finish(uint64_t ticks) {
+  const int64_t now_ns = clock_->ToNs(ticks);
+  ForEachTrace([&](ThreadTrace& trace) {
+    CloseAll(trace, now_ns);
+    for (const OpenScope& scope : trace.open_async) CloseAsync(trace, scope, now_ns, true);
+    trace.open_async.clear();
+  });
+  unmatched_remote_ends_ += early_ends_.size();
+  early_ends_.clear();
+  linker_.Finish();
+  DeliverBatch();
+}
+
+}  // namespace ferret::internal

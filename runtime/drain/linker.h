@@ -1,0 +1,110 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linker: finds the forward op of every backward op, whatever the order in which threads are drained.
+//
+// The rule is PyTorch's, over all ops with a sequence number in the order of their ends: a forward op is stored under
+// (its thread, number) unless one that started later is there; a backward op takes what is stored under (its forward
+// thread, number), which is then gone. Threads arrive one chunk after another, so their ops are merged by end time
+// first, up to a watermark: the time to which every thread is known to have been read. A backward op waits for that
+// (one pass of the drain, as a rule); a forward op only leaves a note.
+//
+//     thread 1  F F F B B |          heads are merged by end time ──► LinkTable ──► resolved backward events
+//     thread 2  B B |                up to the watermark
+//
+// Drain thread only.
+
+#ifndef FERRET_RUNTIME_DRAIN_LINKER_H_
+#define FERRET_RUNTIME_DRAIN_LINKER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ferret/event_batch.h"
+#include "runtime/drain/link_table.h"
+
+namespace ferret::internal {
+
+// A backward op that waits. A name that is not in the name table comes along as text (owned by whoever holds the op).
+struct WaitingOp {
+  FunctionEvent event;
+  std::string* inline_name = nullptr;
+};
+
+// Ops of one thread in the order of their ends. Belongs to the thread's trace, which outlives the last op in it.
+class LinkQueue {
+ public:
+  // `order` breaks ties between threads: the thread's logical id.
+  explicit LinkQueue(uint32_t order) : order_(order) {}
+  bool empty() const { return next_ == candidates_.size(); }
+
+ private:
+  friend class Linker;
+
+  struct Candidate {
+    LinkKey key;
+    int64_t end_ns;
+    OpenForward forward;   // of a forward op
+    bool is_backward;    // then the event is next in waiting_
+    bool is_wrapper;     // a miss is no miss
+  };
+
+  void DropConsumed();
+
+  const uint32_t order_;
+  std::vector<Candidate> candidates_;
+  std::vector<WaitingOp> waiting_;
+  size_t next_ = 0;
+  size_t next_waiting_ = 0;
+  bool in_heap_ = false;
+};
+
+class Linker {
+ public:
+  // Receives each backward op once, with forward_id set if it has a partner, and its link then.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) = 0;
+  };
+
+  static constexpr size_t kDefaultMaxWaiting = 262'144;
+
+  Linker(size_t table_capacity, size_t max_waiting, Sink* sink)
+      : table_(table_capacity), max_waiting_(max_waiting), sink_(sink) {}
+
+  void AddForward(LinkQueue& queue, const LinkKey& key, int64_t end_ns, const OpenForward& op);
+  void AddBackward(LinkQueue& queue, const LinkKey& key, const WaitingOp& op, bool is_wrapper);
+
+  // Every op that ended before watermark_ns has been added. Links all of them.
+  void Advance(int64_t watermark_ns);
+  // No more ops will be added before these are linked.
+  void Finish() { Advance(INT64_MAX); }
+
+  uint64_t made() const { return static_cast<uint64_t>(next_flow_ - 1); }
+  uint64_t unmatched() const { return unmatched_; }
+  uint64_t evicted() const { return table_.evicted(); }
+  // Backward ops that were linked early because too many waited.
+  uint64_t hurried() const { return hurried_; }
+  size_t waiting() const { return waiting_; }
+
+ private:
+  void Add(LinkQueue& queue, const LinkQueue::Candidate& candidate);
+  void Process(LinkQueue& queue);
+
+  static bool Later(const LinkQueue* a, const LinkQueue* b);
+
+  LinkTable table_;
+  const size_t max_waiting_;
+  Sink* const sink_;
+  std::vector<LinkQueue*> heap_;  // queues with candidates, the one with the earliest end on top
+  int64_t next_flow_ = 1;
+  uint64_t unmatched_ = 0;
+  uint64_t hurried_ = 0;
+  size_t waiting_ = 0;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_LINKER_H_

@@ -1,0 +1,92 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// StepTracker: cuts the training thread's time into `ProfilerStep#N` slices that nest with everything else on it.
+//
+// A boundary is the end of a scope that ends a step (the optimizer's), or a call of ferret::Step. The slice of a step
+// runs from the latest of
+//   - the previous boundary,
+//   - the begin of the innermost scope that is open at its own boundary,
+//   - the end of any scope that was open at the previous boundary and has closed since
+// to its boundary. So it never overlaps a scope in part, and no step is lost, also when the whole loop stands inside of
+// one annotation. Steps are counted on one thread, the first that had a boundary. Once the program marks steps itself,
+// by ferret::Step or by annotations of that name, the optimizer no longer does.
+//
+// Drain thread only.
+
+#ifndef FERRET_RUNTIME_DRAIN_STEP_TRACKER_H_
+#define FERRET_RUNTIME_DRAIN_STEP_TRACKER_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ferret::internal {
+
+class StepTracker {
+ public:
+  struct Slice {
+    uint64_t number;
+    int64_t start_ns;
+    int64_t self_ns;
+  };
+
+  // What the tracker has to know of the thread at a boundary.
+  struct Surroundings {
+    uint32_t thread = 0;           // Ferret's logical id
+    int64_t first_ns = 0;          // the thread's first record
+    int64_t open_id = 0;           // innermost scope still open, 0 for none
+    int64_t open_start_ns = 0;     // its begin
+    int64_t open_children_ns = 0;  // time of its (or, without one, of the thread's) direct children so far
+  };
+
+  // A scope closed on this thread. Cheap: called for every scope of the step thread.
+  void OnClose(uint32_t thread, int64_t start_ns, int64_t end_ns) {
+    if (thread == thread_ && start_ns < boundary_ns_) clear_from_ns_ = std::max(clear_from_ns_, end_ns);
+  }
+
+  // The optimizer's step ended. False if the program marks its steps, or on another thread than the first.
+  bool OnOptimizerEnd(const Surroundings& at, int64_t now_ns, Slice* slice) {
+    return !program_marks_ && Cut(at, now_ns, next_number_, slice);
+  }
+
+  // ferret::Step. A number continues the count from there.
+  bool OnProgramStep(const Surroundings& at, int64_t now_ns, bool has_number, uint64_t number, Slice* slice) {
+    // The program's thread counts, also if optimizers were seen on another one before.
+    if (!program_marks_ && at.thread != thread_) thread_ = 0;
+    program_marks_ = true;
+    return Cut(at, now_ns, has_number ? number : next_number_, slice);
+  }
+
+  // The program made a ProfilerStep annotation of its own.
+  void OnProgramAnnotation() { program_marks_ = true; }
+
+ private:
+  bool Cut(const Surroundings& at, int64_t now_ns, uint64_t number, Slice* slice) {
+    if (thread_ == 0) {
+      thread_ = at.thread;
+      boundary_ns_ = at.first_ns;
+    }
+    if (at.thread != thread_) return false;
+    slice->number = number;
+    slice->start_ns = std::min(now_ns, std::max({boundary_ns_, clear_from_ns_, at.open_start_ns}));
+    const int64_t children = at.open_children_ns - (at.open_id == open_id_ ? children_at_boundary_ : 0);
+    slice->self_ns = std::max<int64_t>(0, now_ns - slice->start_ns - children);
+    next_number_ = number + 1;
+    boundary_ns_ = now_ns;
+    open_id_ = at.open_id;
+    children_at_boundary_ = at.open_children_ns;
+    return true;
+  }
+
+  uint32_t thread_ = 0;
+  bool program_marks_ = false;
+  uint64_t next_number_ = 0;
+  int64_t boundary_ns_ = 0;
+  int64_t clear_from_ns_ = 0;
+  int64_t open_id_ = 0;
+  int64_t children_at_boundary_ = 0;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_STEP_TRACKER_H_

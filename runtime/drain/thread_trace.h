@@ -1,0 +1,76 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// ThreadTrace: what the drain knows of one recording thread: its chunks in order, its open scopes, its identity.
+//
+// Drain thread only. Made when the first chunk of a thread arrives, gone when the thread has exited, all of its chunks
+// are read and none of its asynchronous scopes is open any more.
+
+#ifndef FERRET_RUNTIME_DRAIN_THREAD_TRACE_H_
+#define FERRET_RUNTIME_DRAIN_THREAD_TRACE_H_
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ferret/internal/record_format.h"
+#include "runtime/drain/linker.h"
+#include "runtime/record/chunk.h"
+
+namespace ferret::internal {
+
+// A scope between its begin and its end: one cache line.
+struct OpenScope {
+  int64_t id;
+  int64_t parent_id;
+  int64_t start_ns;
+  int64_t children_ns;  // time of its direct children so far
+  int64_t sequence_nr;
+  std::string* inline_name;  // owned, nullptr for names of the table
+  uint32_t name_id;
+  uint32_t handle;
+  uint32_t fwd_thread;
+  uint8_t scope;  // RecordScope
+  uint8_t flags;  // RecordFlags
+};
+static_assert(sizeof(OpenScope) == 64, "one cache line");
+
+struct ThreadTrace {
+  explicit ThreadTrace(const Chunk& first)
+      : thread(first.thread), os_tid(first.os_tid), shown_thread(first.thread), begins(first.begins),
+        links(first.thread) {}
+
+  // Identity. Ferret's id never changes; what is shown is the framework's id once it is known.
+  const uint32_t thread;
+  const int32_t os_tid;
+  uint32_t shown_thread;
+  uint32_t framework_thread = 0;  // 0: none
+
+  // Chunks that still hold unread records or may get more, by sequence.
+  std::deque<Chunk*> chunks;
+  // In this pass: how far the front chunk may be read, and whether it is sealed there.
+  uint32_t readable = 0;
+  bool front_sealed = false;
+
+  uint32_t begins;          // handle of the latest begin that was read
+  uint64_t last_ticks = 0;  // of the latest record read; readings never go back behind it
+  int64_t first_ns = 0;     // of the first record
+  bool has_first = false;
+  bool exited = false;
+
+  std::vector<OpenScope> open;        // nested, innermost last
+  std::vector<OpenScope> open_async;  // no order
+  int64_t root_children_ns = 0;       // time of closed scopes without parent
+  // A scope opened last with kInheritsBackward and nothing since: its place in `open` plus one, else 0.
+  size_t inheriting = 0;
+  // Ends that other threads recorded for begins of this thread which were not read yet.
+  uint32_t early_ends = 0;
+
+  LinkQueue links;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_RUNTIME_DRAIN_THREAD_TRACE_H_
