@@ -1,0 +1,261 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "exporters/chrome_trace/chrome_trace_exporter.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/export/file/output_path.h"
+#include "runtime/export/file/run_id.h"
+
+namespace ferret {
+namespace {
+
+using chrome_trace::LaneTid;
+using chrome_trace::TraceTid;
+
+// Threads without lanes are forgotten beyond this many, so that a program that makes threads for ever costs no memory.
+// Their names are in the file already.
+constexpr size_t kMostThreads = 65536;
+
+std::string CurrentDirectory() {
+  std::string path(4096, '\0');
+  if (getcwd(path.data(), path.size()) == nullptr) return "";
+  path.resize(path.find('\0'));
+  return path == "/" ? path : path + "/";
+}
+
+void WriteLineToStderr(const std::string& text) {
+  // One write, so that lines of several processes do not mix.
+  const std::string line = absl::StrCat("ferret: ", text, "\n");
+  size_t written;
+  WriteAll(SystemFileIo(), STDERR_FILENO, line, &written).IgnoreError();
+}
+
+// The directory that the file, or its missing directories, would be made in.
+absl::Status CheckWritable(const std::string& path) {
+  if (IsStreamTarget(path)) return absl::OkStatus();
+  std::string directory = path.substr(0, path.rfind('/') + 1);
+  while (directory.size() > 1 && access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+    directory.resize(directory.rfind('/', directory.size() - 2) + 1);
+  }
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot write ", path, ": it is a directory"));
+  }
+  if (access(directory.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return FileError(errno, absl::StrCat("cannot write ", path));
+}
+
+}  // namespace
+
+ChromeTraceExporter::ChromeTraceExporter(ChromeTraceOptions options)
+    : options_(std::move(options)), buffer_([this] {
+        // A piece that could not be written waits in file_; Flush and the next Export say so.
+        WritePiece().IgnoreError();
+      }) {}
+
+absl::StatusOr<std::unique_ptr<Exporter>> ChromeTraceExporter::Create(const ExporterSpec& spec) {
+  absl::StatusOr<ChromeTraceOptions> options = ParseChromeTraceOptions(spec);
+  if (!options.ok()) return options.status();
+  return std::make_unique<ChromeTraceExporter>(*std::move(options));
+}
+
+absl::Status ChromeTraceExporter::Open(const SessionInfo& info) {
+  info_ = info;
+  run_id_ = options_.run_id.empty() ? RunId() : options_.run_id;
+  target_ = options_.target;
+  if (!absl::StartsWith(target_, "/")) {
+    // The program may change its directory before the first event.
+    directory_ = CurrentDirectory();
+    target_ = absl::StrCat(absl::StrReplaceAll(directory_, {{"%", "%%"}}), target_);
+  }
+  writer_.emplace(info.pid, chrome_trace::BaseNs(info.start_ns), &buffer_);
+  state_.span_end_ns = info.start_ns;
+  return CheckWritable(PathOf(1));
+}
+
+absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
+  NoteThreads(batch);  // first, as each notice comes once: also those of a batch that is refused
+  if (file_ == nullptr) {
+    if (batch.events.empty() && batch.instants.empty() && batch.links.empty()) return absl::OkStatus();
+    absl::Status begun = BeginPart(1);
+    if (!begun.ok()) return begun;
+  } else if (file_->backlog_bytes() > 0) {
+    absl::Status written = file_->Retry();
+    if (!written.ok()) return written;
+  }
+  WriteNotedThreads();
+  WriteEvents(batch);
+  return absl::OkStatus();
+}
+
+void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
+  for (const FunctionEvent& event : batch.events) {
+    state_.span_end_ns = std::max(state_.span_end_ns, event.end_ns);
+    if (event.is_async) {
+      WriteAsync(event);
+    } else {
+      writer_->WriteSlice(event, TraceTid(event.device_resource_id));
+    }
+    ++state_.events;
+    if (part_is_full_) EndPartIfFull();
+  }
+  for (const ForwardBackwardLink& link : batch.links) writer_->WriteLink(link);
+  for (const InstantEvent& instant : batch.instants) {
+    state_.span_end_ns = std::max(state_.span_end_ns, instant.time_ns);
+    writer_->WriteInstant(instant);
+    ++state_.events;
+  }
+  if (part_is_full_) EndPartIfFull();
+}
+
+void ChromeTraceExporter::WriteAsync(const FunctionEvent& event) {
+  const int32_t os_tid = event.device_resource_id;
+  chrome_trace::AsyncLanes& lanes = threads_[os_tid].lanes;
+  const int lanes_before = lanes.count();
+  const int lane = lanes.Place(event.start_ns, event.end_ns);
+  if (lane == chrome_trace::AsyncLanes::kNoLane) return writer_->WriteAsyncPair(event);
+  if (lanes.count() > lanes_before) WriteLane(os_tid, lane);
+  writer_->WriteSlice(event, LaneTid(TraceTid(os_tid), lane));
+}
+
+absl::Status ChromeTraceExporter::Flush(const ExportProgress& progress, absl::Time) {
+  state_.progress = progress;
+  if (file_ == nullptr) return absl::OkStatus();
+  absl::Status written = WritePiece();
+  if (!written.ok()) return written;
+  return std::exchange(deferred_error_, absl::OkStatus());
+}
+
+absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Time) {
+  state_.progress = progress;
+  if (file_ == nullptr) return absl::OkStatus();
+  absl::Status status = WritePiece();
+  if (status.ok()) status = file_->Finish(Tail());
+  destination_ = ShownPath(file_->path());
+  file_.reset();
+  if (status.ok()) status = deferred_error_;
+  return status;
+}
+
+std::string ChromeTraceExporter::PathOf(int part) const {
+  PathContext context;
+  context.pid = info_.pid;
+  context.rank = info_.rank;
+  context.host = info_.host_name;
+  context.start_ns = info_.start_ns;
+  context.part = part;
+  const std::string as_asked = ExpandPath(target_, context);
+  if (IsStreamTarget(as_asked)) return as_asked;  // ranks may share /dev/null
+  context.has_rank = info_.has_rank;
+  context.split = options_.max_part_bytes > 0;
+  return ExpandPath(target_, context);
+}
+
+absl::Status ChromeTraceExporter::BeginPart(int part) {
+  DocumentFileOptions options;
+  options.path = PathOf(part);
+  options.gzip = absl::EndsWith(options.path, ".gz");
+  options.gzip_level = options_.gzip_level;
+  options.run_id = run_id_;
+  options.diagnostic = options_.diagnostic ? options_.diagnostic : WriteLineToStderr;
+  options.io = options_.io;
+  absl::StatusOr<std::unique_ptr<DocumentFile>> opened = DocumentFile::Open(options);
+  if (!opened.ok()) return opened.status();
+
+  if (file_ != nullptr) {
+    absl::Status finished = file_->Finish(Tail());
+    if (!finished.ok()) deferred_error_ = finished;  // it stays under its .tmp name, complete
+  }
+  file_ = *std::move(opened);
+  destination_ = ShownPath(file_->path());
+  state_.path = destination_;
+  state_.events = 0;
+  state_.part = options_.max_part_bytes > 0 ? part : 0;
+  state_.span_start_ns = part == 1 ? info_.start_ns : state_.span_end_ns;
+  longest_tail_ = 0;
+
+  // The head on its own: it fits into a page, so the file begins as a document.
+  const std::string head = chrome_trace::TraceHead(info_, run_id_);
+  absl::Status written = file_->Append(head, Tail());
+  buffer_.Reset(file_->text_bytes(), file_->keeps_units_in_pages());
+  writer_->ResetIndex();
+  unwritten_threads_.clear();
+  for (const auto& [os_tid, thread] : threads_) unwritten_threads_.push_back(os_tid);
+  std::sort(unwritten_threads_.begin(), unwritten_threads_.end());
+  WriteNotedThreads();
+  return written;
+}
+
+void ChromeTraceExporter::EndPartIfFull() {
+  const bool written = WritePiece().ok();
+  part_is_full_ = false;  // if no new part can be begun, this one grows by a piece until the next attempt
+  if (written) BeginPart(state_.part + 1).IgnoreError();
+}
+
+absl::Status ChromeTraceExporter::WritePiece() {
+  absl::Status status = file_->Append(buffer_.piece(), Tail());
+  buffer_.Clear();
+  part_is_full_ = options_.max_part_bytes > 0 && file_->text_bytes() >= options_.max_part_bytes && !file_->is_stream();
+  return status;
+}
+
+// Never shorter than the one before: a tail that shrinks would have to be cut off, with its end missing until then.
+std::string ChromeTraceExporter::Tail() {
+  std::string tail = TraceTail(info_, state_);
+  if (tail.size() < longest_tail_) tail.insert(tail.size() - 2, longest_tail_ - tail.size(), ' ');
+  longest_tail_ = tail.size();
+  return tail;
+}
+
+std::string ChromeTraceExporter::ShownPath(const std::string& path) const {
+  return !directory_.empty() && absl::StartsWith(path, directory_) ? path.substr(directory_.size()) : path;
+}
+
+void ChromeTraceExporter::NoteThreads(const EventBatch& batch) {
+  if (threads_.size() + batch.threads.size() > kMostThreads) ForgetIdleThreads();
+  for (const ThreadInfo& info : batch.threads) {
+    threads_[info.os_tid].name = info.name;
+    unwritten_threads_.push_back(info.os_tid);
+  }
+}
+
+void ChromeTraceExporter::ForgetIdleThreads() {
+  for (auto thread = threads_.begin(); thread != threads_.end();) {
+    const auto current = thread++;
+    if (current->second.lanes.count() == 0) threads_.erase(current);
+  }
+}
+
+void ChromeTraceExporter::WriteNotedThreads() {
+  for (int32_t os_tid : unwritten_threads_) WriteThread(os_tid);
+  unwritten_threads_.clear();
+}
+
+void ChromeTraceExporter::WriteThread(int32_t os_tid) {
+  const int64_t tid = TraceTid(os_tid);
+  writer_->WriteThread(tid, ThreadLabel(os_tid), tid, info_.start_ns);
+  for (int lane = 0; lane < threads_[os_tid].lanes.count(); ++lane) WriteLane(os_tid, lane);
+}
+
+void ChromeTraceExporter::WriteLane(int32_t os_tid, int lane) {
+  const int64_t tid = TraceTid(os_tid);
+  // The sort index of its thread, and a greater tid: it comes right after it.
+  writer_->WriteThread(LaneTid(tid, lane), absl::StrCat(ThreadLabel(os_tid), " async ", lane), tid, info_.start_ns);
+}
+
+std::string ChromeTraceExporter::ThreadLabel(int32_t os_tid) {
+  const std::string& name = threads_[os_tid].name;
+  return absl::StrCat("thread ", TraceTid(os_tid), " (", name.empty() ? info_.process_name : name, ")");
+}
+
+}  // namespace ferret

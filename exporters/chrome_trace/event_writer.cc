@@ -1,0 +1,180 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "exporters/chrome_trace/event_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "exporters/chrome_trace/json_text.h"
+#include "exporters/chrome_trace/number_text.h"
+
+namespace ferret::chrome_trace {
+namespace {
+
+// What a line needs beside the prepared start and the hex text: at most six literals and seven numbers.
+constexpr size_t kRestChars = 512;
+// A name table full of names of this size costs 65,536 times this; longer names are escaped each time.
+constexpr size_t kLongestPreparedName = 1024;
+
+template <size_t kSize>
+inline char* Put(char* at, const char (&literal)[kSize]) {
+  memcpy(at, literal, kSize - 1);
+  return at + kSize - 1;
+}
+
+inline char* Put(char* at, const std::string& text) {
+  memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
+constexpr char kEndOfUnit[] = "},\n";
+
+}  // namespace
+
+int64_t TraceTid(int32_t os_tid) { return os_tid < 0 ? -static_cast<int64_t>(os_tid) : os_tid; }
+
+void EventWriter::Fill(Kind kind, std::string_view name, PreparedName* prepared) const {
+  static constexpr std::array<const char*, kKindCount> kStarts = {
+      R"(    {"ph": "X", "cat": "cpu_op", "name": ")",
+      R"(    {"ph": "X", "cat": "user_annotation", "name": ")",
+      R"(    {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": ")",
+      R"(    {"ph": "C", "name": ")",
+  };
+  std::string& start = prepared->start[kind];
+  start = kStarts[kind];
+  prepared->hex.clear();
+  if (!AppendJsonText(name, &start)) prepared->hex = absl::StrCat("\"name_hex\": \"", HexText(name), "\"");
+  absl::StrAppend(&start, "\", \"pid\": ", pid_, ", \"tid\": ");
+}
+
+const EventWriter::PreparedName& EventWriter::Prepare(Kind kind, std::string_view name, uint32_t name_id) {
+  if (name_id == 0 || name.size() > kLongestPreparedName) {
+    Fill(kind, name, &unlisted_);
+    return unlisted_;
+  }
+  if (name_id >= prepared_.size()) prepared_.resize(std::max<size_t>(name_id + 1, prepared_.size() * 2));
+  std::unique_ptr<PreparedName>& prepared = prepared_[name_id];
+  if (prepared == nullptr) prepared = std::make_unique<PreparedName>();
+  if (prepared->start[kind].empty()) Fill(kind, name, prepared.get());
+  return *prepared;
+}
+
+inline char* EventWriter::WriteTidAndTime(char* at, int64_t tid, int64_t time_ns) {
+  if (tid != last_tid_) {
+    char* end = WriteSigned(tid_text_.data(), tid);
+    end = Put(end, ", \"ts\": ");
+    last_tid_ = tid;
+    tid_size_ = static_cast<size_t>(end - tid_text_.data());
+  }
+  memcpy(at, tid_text_.data(), kTidChars);  // of constant size; the rest is overwritten
+  return WriteMicros(at + tid_size_, time_ns - base_ns_);
+}
+
+inline char* EventWriter::WriteArgs(char* at, const FunctionEvent& event, const std::string& hex) {
+  at = Put(at, ", \"args\": {\"External id\": ");
+  at = WriteSigned(at, event.id);
+  at = Put(at, ", \"Record function id\": 0");
+  if (event.sequence_nr >= 0) {
+    at = Put(at, ", \"Sequence number\": ");
+    at = WriteSigned(at, event.sequence_nr);
+    at = Put(at, ", \"Fwd thread id\": ");
+    at = WriteUnsigned(at, event.fwd_thread);
+  }
+  if (event.is_truncated) at = Put(at, ", \"finished\": \"false\"");
+  at = Put(at, ", \"Ev Idx\": ");
+  at = WriteUnsigned(at, index_++);
+  if (!hex.empty()) at = Put(Put(at, ", "), hex);
+  *at++ = '}';
+  return at;
+}
+
+void EventWriter::WriteSlice(const FunctionEvent& event, int64_t tid) {
+  const Kind kind = event.is_user_annotation ? kAnnotation : kOp;
+  const PreparedName& name = Prepare(kind, event.name, event.name_id);
+  const std::string& start = name.start[kind];
+  char* at = out_->Begin(start.size() + name.hex.size() + kRestChars);
+  at = Put(at, start);
+  at = WriteTidAndTime(at, tid, event.start_ns);
+  at = Put(at, ", \"dur\": ");
+  // Both ends relative to the base, so that an event cut off at the base ends where its parent does.
+  at = WriteMicros(at, event.end_ns - std::max(event.start_ns, base_ns_));
+  at = WriteArgs(at, event, name.hex);
+  out_->End(Put(at, kEndOfUnit));
+}
+
+void EventWriter::WriteAsyncPair(const FunctionEvent& event) {
+  std::string name;
+  std::string hex;
+  if (!AppendJsonText(event.name, &name)) hex = absl::StrCat("\"name_hex\": \"", HexText(event.name), "\"");
+  const std::string common =
+      absl::StrCat("\"cat\": \"", event.is_user_annotation ? "user_annotation" : "cpu_op", "\", \"name\": \"", name,
+                   "\", \"id\": ", event.id, ", \"pid\": ", pid_, ", \"tid\": ");
+  // One unit: a begin without its end would be an event that never finished.
+  char* at = out_->Begin(2 * common.size() + hex.size() + 2 * kRestChars);
+  at = Put(at, "    {\"ph\": \"b\", ");
+  at = WriteTidAndTime(Put(at, common), TraceTid(event.device_resource_id), event.start_ns);
+  at = WriteArgs(at, event, hex);
+  at = Put(at, "},\n    {\"ph\": \"e\", ");
+  at = WriteTidAndTime(Put(at, common), TraceTid(event.device_resource_id), event.end_ns);
+  out_->End(Put(at, kEndOfUnit));
+}
+
+void EventWriter::WriteInstant(const InstantEvent& event) {
+  const bool is_counter = event.kind == InstantEvent::Kind::kCounter;
+  const bool is_loss = event.kind == InstantEvent::Kind::kLoss;
+  const Kind kind = is_counter ? kCounter : kInstant;
+  const PreparedName& name =
+      is_loss ? Prepare(kind, "Ferret: scopes lost", 0) : Prepare(kind, event.name, event.name_id);
+  const std::string& start = name.start[kind];
+  char* at = out_->Begin(start.size() + name.hex.size() + kRestChars);
+  at = Put(at, start);
+  at = WriteTidAndTime(at, TraceTid(event.device_resource_id), event.time_ns);
+  if (is_counter) {
+    // Viewers draw every number in args as a series, so the hex text stands outside.
+    if (!name.hex.empty()) at = Put(Put(at, ", "), name.hex);
+    at = WriteDouble(Put(at, ", \"args\": {\"value\": "), event.value);
+    *at++ = '}';
+  } else if (is_loss) {
+    at = WriteDouble(Put(at, ", \"args\": {\"lost\": "), event.value);
+    at = WriteMicros(Put(at, ", \"since\": "), event.since_ns - base_ns_);
+    *at++ = '}';
+  } else if (!name.hex.empty()) {
+    at = Put(Put(Put(at, ", \"args\": {"), name.hex), "}");
+  }
+  out_->End(Put(at, kEndOfUnit));
+}
+
+void EventWriter::WriteFlowEnd(bool is_start, int64_t id, int64_t tid, int64_t time_ns) {
+  char* at = out_->Begin(kRestChars);
+  at = Put(at, "    {\"ph\": \"");
+  *at++ = is_start ? 's' : 'f';
+  at = WriteSigned(Put(at, "\", \"id\": "), id);
+  at = WriteSigned(Put(at, ", \"pid\": "), pid_);
+  at = WriteTidAndTime(Put(at, ", \"tid\": "), tid, time_ns);
+  at = Put(at, ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
+  if (!is_start) at = Put(at, ", \"bp\": \"e\"");
+  out_->End(Put(at, kEndOfUnit));
+}
+
+void EventWriter::WriteLink(const ForwardBackwardLink& link) {
+  WriteFlowEnd(true, link.flow_id, TraceTid(link.forward_os_tid), link.forward_start_ns);
+  WriteFlowEnd(false, link.flow_id, TraceTid(link.backward_os_tid), link.backward_start_ns);
+}
+
+void EventWriter::WriteThread(int64_t tid, std::string_view label, int64_t sort_index, int64_t time_ns) {
+  std::string text;
+  AppendJsonText(label, &text);
+  const auto write = [&](std::string_view key, std::string_view value) {
+    std::string line = absl::StrCat("    {\"name\": \"", std::string(key), "\", \"ph\": \"M\", \"ts\": ");
+    char time[kNumberChars];
+    line.append(time, static_cast<size_t>(WriteMicros(time, time_ns - base_ns_) - time));
+    absl::StrAppend(&line, ", \"pid\": ", pid_, ", \"tid\": ", tid, ", \"args\": {", std::string(value), "}");
+    out_->End(Put(Put(out_->Begin(line.size() + sizeof(kEndOfUnit)), line), kEndOfUnit));
+  };
+  write("thread_name", absl::StrCat("\"name\": \"", text, "\""));
+  write("thread_sort_index", absl::StrCat("\"sort_index\": ", sort_index));
+}
+
+}  // namespace ferret::chrome_trace

@@ -1,0 +1,114 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// MemoryExporter: keeps what a session delivers, for tests and for programs that look at their own events.
+//
+//     auto collector = std::make_shared<MemoryCollector>();
+//     // ... a session with std::make_unique<MemoryExporter>(collector) ...
+//     CollectedTrace trace = collector->Take();
+//
+// The exporter belongs to its runner, which destroys it when the session stops; the collector is what remains. Both
+// may be used on any thread at any time: a call on the collector waits at most for the copying of one batch.
+//
+// Not for a whole run: memory is bounded by the number of events, and what comes beyond the bound is not kept, counted.
+
+#ifndef FERRET_EXPORTERS_MEMORY_MEMORY_EXPORTER_H_
+#define FERRET_EXPORTERS_MEMORY_MEMORY_EXPORTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "ferret/event_batch.h"
+#include "runtime/export/export_spec.h"
+#include "runtime/export/exporter.h"
+
+namespace ferret {
+
+// Text that stays where it is, each once, also when the store is moved.
+class TextStore {
+ public:
+  TextStore() = default;
+  TextStore(TextStore&&) = default;
+  TextStore& operator=(TextStore&&) = default;
+
+  std::string_view Intern(std::string_view text);
+
+ private:
+  std::deque<std::string> texts_;  // not a vector: short strings would move with it
+  absl::flat_hash_set<absl::string_view> index_;
+};
+
+// Everything that was delivered, in order. Movable but not copyable: the names lie in `texts`.
+struct CollectedTrace {
+  SessionInfo info;
+  std::vector<FunctionEvent> events;
+  std::vector<InstantEvent> instants;
+  std::vector<ForwardBackwardLink> links;
+  std::vector<ThreadInfo> threads;  // the latest notice about each thread, by thread
+  ExportProgress progress;          // as of the latest flush or close
+  uint64_t events_not_kept = 0;     // function events and instants beyond the bound
+  uint64_t links_not_kept = 0;
+  bool closed = false;
+  TextStore texts;
+
+  bool complete() const { return closed && events_not_kept == 0 && links_not_kept == 0; }
+};
+
+class MemoryCollector {
+ public:
+  static constexpr size_t kDefaultMaxEvents = 1'000'000;
+
+  // Bound on function events and instants together; the same number bounds links, and threads.
+  explicit MemoryCollector(size_t max_events = kDefaultMaxEvents) : max_events_(max_events) {}
+
+  // What was collected since the last Take. Ids of threads in events taken earlier are not corrected any more.
+  CollectedTrace Take();
+
+  // How many function events and instants are kept now.
+  size_t size() const;
+
+ private:
+  friend class MemoryExporter;
+
+  void Add(const EventBatch& batch);
+  void AddThreads(const std::vector<ThreadInfo>& threads);
+  void Renumber(const absl::flat_hash_map<uint32_t, uint32_t>& renamed);
+
+  const size_t max_events_;
+  mutable std::mutex mutex_;
+  CollectedTrace trace_;
+};
+
+class MemoryExporter final : public Exporter {
+ public:
+  explicit MemoryExporter(std::shared_ptr<MemoryCollector> collector) : collector_(std::move(collector)) {}
+
+  absl::Status Open(const SessionInfo& info) override;
+  absl::Status Export(const EventBatch& batch) override;
+  absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
+  absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
+
+ private:
+  const std::shared_ptr<MemoryCollector> collector_;
+};
+
+// Factory for ExporterRegistry, name "memory": no target; max_events=N. Nobody else has its collector, so it is for
+// measuring what recording and draining cost without any output.
+absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpec& spec);
+
+}  // namespace ferret
+
+#endif  // FERRET_EXPORTERS_MEMORY_MEMORY_EXPORTER_H_

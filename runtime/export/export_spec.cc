@@ -1,0 +1,174 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/export/export_spec.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
+namespace ferret {
+namespace {
+
+using absl::string_view;
+
+constexpr char kNameForm[] = "a lower-case letter followed by lower-case letters, digits, '_' and '-'";
+constexpr char kParameterForm[] = "parameters are ?key=value&key=value, with %2C for ',' and %26 for '&' in a value";
+
+string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+bool IsNameChar(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_' || c == '-'; }
+
+// The byte that the two hexadecimal digits at the start of `text` stand for.
+std::optional<char> HexByte(string_view text) {
+  if (text.size() < 2 || !absl::ascii_isxdigit(text[0]) || !absl::ascii_isxdigit(text[1])) return std::nullopt;
+  const auto digit = [](char c) { return absl::ascii_isdigit(c) ? c - '0' : absl::ascii_tolower(c) - 'a' + 10; };
+  return static_cast<char>(digit(text[0]) * 16 + digit(text[1]));
+}
+
+absl::StatusOr<std::string> DecodeValue(string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const std::optional<char> byte = HexByte(text.substr(i + 1));
+    if (!byte.has_value() || *byte == '\0') {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", text.substr(i, 3), "\" is not %XX with two hexadecimal digits other than 00; a '%' itself is %25"));
+    }
+    decoded += *byte;
+    i += 2;
+  }
+  return decoded;
+}
+
+std::string DecodeTarget(string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::optional<char> byte = text[i] == '%' ? HexByte(text.substr(i + 1)) : std::nullopt;
+    if (byte == ',' || byte == '?') {
+      decoded += *byte;
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
+
+absl::Status AddParameter(string_view text, ExporterSpec* spec) {
+  const size_t equals = text.find('=');
+  if (equals == string_view::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter \"", text, "\" is not of the form key=value; ", kParameterForm));
+  }
+  const std::string key(text.substr(0, equals));
+  if (!std::all_of(key.begin(), key.end(), IsNameChar)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter key \"", key, "\" may have only lower-case letters, digits, '_' and '-'"));
+  }
+  if (FindParameter(*spec, key) != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter \"", key, "\" is given twice"));
+  }
+  absl::StatusOr<std::string> value = DecodeValue(text.substr(equals + 1));
+  if (!value.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("in parameter \"", key, "\": ", value.status().message()));
+  }
+  spec->parameters.emplace_back(key, *std::move(value));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExporterSpec> ParseEntry(string_view text) {
+  ExporterSpec spec;
+  // Parameters first: a ':' in a value does not start a target.
+  const size_t question = text.find('?');
+  const string_view place = text.substr(0, question);
+  const size_t colon = place.find(':');
+  spec.name = std::string(place.substr(0, colon));
+  if (!IsExporterName(spec.name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", spec.name, "\" is no exporter name; a name is ", kNameForm,
+                     ", and an entry is name[:target][?key=value&...]"));
+  }
+  if (colon != string_view::npos) {
+    spec.target = DecodeTarget(place.substr(colon + 1));
+    if (spec.target.empty()) {
+      return absl::InvalidArgumentError("there is nothing after ':'; leave it out for the exporter's default target");
+    }
+  }
+  if (question != string_view::npos) {
+    for (string_view parameter : absl::StrSplit(text.substr(question + 1), '&')) {
+      absl::Status status = AddParameter(parameter, &spec);
+      if (!status.ok()) return status;
+    }
+  }
+  return spec;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view text) {
+  std::vector<ExporterSpec> specs;
+  if (absl::StripAsciiWhitespace(View(text)).empty()) return specs;
+  size_t number = 0;
+  for (string_view untrimmed : absl::StrSplit(View(text), ',')) {
+    ++number;
+    const string_view entry = absl::StripAsciiWhitespace(untrimmed);
+    if (entry.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("entry ", number, " is empty; entries are separated by single commas, ",
+                       "and a comma in a target or value is %2C"));
+    }
+    absl::StatusOr<ExporterSpec> spec = ParseEntry(entry);
+    if (!spec.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("entry ", number, ", \"", entry, "\": ", spec.status().message()));
+    }
+    specs.push_back(*std::move(spec));
+  }
+  return specs;
+}
+
+bool IsExporterName(std::string_view name) {
+  return !name.empty() && absl::ascii_islower(name[0]) && std::all_of(name.begin(), name.end(), IsNameChar);
+}
+
+absl::Status CheckParameters(const ExporterSpec& spec, std::initializer_list<std::string_view> allowed) {
+  for (const auto& parameter : spec.parameters) {
+    if (std::find(allowed.begin(), allowed.end(), parameter.first) != allowed.end()) continue;
+    std::vector<string_view> names;
+    for (std::string_view name : allowed) names.push_back(View(name));
+    return absl::InvalidArgumentError(
+        absl::StrCat("exporter ", spec.name, " has no parameter \"", parameter.first, "\"; ",
+                     names.empty() ? "it takes none" : absl::StrCat("it takes ", absl::StrJoin(names, ", "))));
+  }
+  return absl::OkStatus();
+}
+
+const std::string* FindParameter(const ExporterSpec& spec, std::string_view key) {
+  for (const auto& parameter : spec.parameters) {
+    if (parameter.first == key) return &parameter.second;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view key, int64_t absent, int64_t min,
+                                     int64_t max) {
+  const std::string* text = FindParameter(spec, key);
+  if (text == nullptr) return absent;
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(*text, &number) || number < min || number > max) {
+    return absl::InvalidArgumentError(absl::StrCat("exporter ", spec.name, ": ", View(key), "=", *text,
+                                                   " is not a number from ", min, " to ", max));
+  }
+  return number;
+}
+
+}  // namespace ferret

@@ -1,0 +1,74 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exporter: a consumer of event batches.
+//
+// Every exporter has a thread of its own (see exporter_runner.h) that makes all calls, one at a time, in the order
+// Open, then any number of Export and Flush, then Close once; Close is not called when Open failed. A call may block:
+// only this exporter's own batches are then dropped, counted, and neither the drain nor a recording thread waits.
+// An error from Open disables the exporter for the session. An error from Export counts the batch as lost
+// (kExporterFailed); the runner reports the first one and goes on. An exception disables the exporter.
+
+#ifndef FERRET_RUNTIME_EXPORT_EXPORTER_H_
+#define FERRET_RUNTIME_EXPORT_EXPORTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "ferret/event_batch.h"
+#include "ferret/loss.h"
+
+namespace ferret {
+
+// What does not change during a session.
+struct SessionInfo {
+  int64_t start_ns = 0;  // Unix ns
+  int32_t pid = 0;
+  std::string process_name;  // the command name, as in /proc/self/comm
+  std::string host_name;
+  bool has_rank = false;  // whether a launcher's environment named the rank
+  int rank = 0;           // 0 when nothing says otherwise
+  int world_size = 1;
+  std::string backend;  // of distributedInfo; empty if unknown
+  std::string job_id;   // empty if unknown
+  // The session's options as (name, value), for display in the output.
+  std::vector<std::pair<std::string, std::string>> options;
+  // An exporter calls it, if it is set, when it has opened a file that gets its final name only at the end, so that
+  // the file can be found after a kill: with the name that it has now and the one it is to get. Any thread.
+  std::function<void(const std::string& temporary_path, const std::string& final_path)> file_opened;
+};
+
+// Cumulative state of the session as this exporter sees it, at the moment of the call.
+struct ExportProgress {
+  uint64_t events_built = 0;  // function events and instants that the drain finished
+  LossCounts lost;            // recording losses and this exporter's own
+  uint64_t links_made = 0;
+  uint64_t links_evicted = 0;  // forward ops forgotten because the link table was full
+  uint64_t links_unmatched = 0;  // backward ops whose forward op was not found
+  uint64_t remote_ends_unmatched = 0;  // ends of asynchronous scopes that nobody began, or that had ended
+  uint64_t names_inline = 0;   // names that did not fit into the name table
+  uint64_t clock_backward = 0;  // readings that went back in time and were clamped
+};
+
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+
+  virtual absl::Status Open(const SessionInfo& info) = 0;
+  virtual absl::Status Export(const EventBatch& batch) = 0;
+  // Make everything exported so far durable. Called at least once a second while the session is on.
+  virtual absl::Status Flush(const ExportProgress& progress, absl::Time deadline) = 0;
+  virtual absl::Status Close(const ExportProgress& progress, absl::Time deadline) = 0;
+
+  // Where the output went, for the one line at the end of a run, for example "trace.json.gz"; empty if nowhere.
+  virtual std::string Destination() const { return ""; }
+};
+
+}  // namespace ferret
+
+#endif  // FERRET_RUNTIME_EXPORT_EXPORTER_H_

@@ -1,0 +1,138 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/export/exporter_runner.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "runtime/export/exporter_thread.h"
+
+namespace ferret {
+namespace {
+
+// Head of the list of abandoned states, which nobody reads. Relaxed: each element is only ever looked at by its thread.
+std::atomic<ExporterThread*> g_abandoned{nullptr};
+
+// The host's signals are for the host's threads. Only what the thread itself would cause, by a fault, stays
+// deliverable: blocked, it would kill the process without the handlers that the host installed to explain it.
+sigset_t SignalsForTheHost() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&signals, fault);
+  return signals;
+}
+
+}  // namespace
+
+ExporterRunner::ExporterRunner(std::unique_ptr<Exporter> exporter, SessionInfo info, RunnerOptions options)
+    : name_(options.name), state_(new ExporterThread(std::move(exporter), std::move(info), std::move(options))) {
+  const sigset_t blocked = SignalsForTheHost();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);  // inherited by the thread
+  try {
+    thread_ = std::thread([state = state_] { state->Run(); });
+  } catch (const std::system_error& error) {
+    state_->FailToStart(absl::ResourceExhaustedError(error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ExporterRunner::~ExporterRunner() {
+  Stop(absl::Now() + absl::Seconds(2)).IgnoreError();
+  if (!abandoned_) delete state_;
+}
+
+void ExporterRunner::Push(std::shared_ptr<const EventBatch> batch) {
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    if (!state_->disabled.ok()) {
+      state_->queue.Fail(*batch);
+    } else if (state_->stopping) {
+      state_->queue.Drop(*batch);
+    } else {
+      state_->queue.Push(std::move(batch));
+    }
+  }
+  state_->work.notify_one();
+}
+
+absl::Status ExporterRunner::Flush(absl::Time deadline) {
+  const auto request = std::make_shared<FlushRequest>();
+  request->deadline = state_->clock().At(deadline);
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  if (!state_->disabled.ok()) return state_->disabled;
+  if (state_->stopping) return absl::FailedPreconditionError("the exporter is being stopped");
+  state_->queue.PushFlush(request);
+  state_->work.notify_one();
+  while (!request->done && !state_->abandoned) {
+    if (state_->clock().Now() >= request->deadline) {
+      return absl::DeadlineExceededError("the exporter did not flush in time");
+    }
+    state_->clock().WaitUntil(state_->done, lock, request->deadline);
+  }
+  return request->done ? request->status : absl::DeadlineExceededError("the exporter was abandoned");
+}
+
+absl::Status ExporterRunner::Stop(absl::Time deadline) {
+  if (stopped_) return stop_result_;
+  stopped_ = true;
+  RunnerClock& clock = state_->clock();
+  const RunnerClock::Time now = clock.Now();
+  const RunnerClock::Time end = clock.At(deadline);
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->stopping = true;
+  // The last eighth is for an exporter that uses up all the time it is given to return from Close.
+  const auto eighth = (end - now) / 8;
+  state_->drain_until = now + 4 * eighth;
+  state_->flush_until = now + 6 * eighth;
+  state_->close_until = now + 7 * eighth;
+  state_->work.notify_one();
+  while (!state_->finished && clock.Now() < end) clock.WaitUntil(state_->done, lock, end);
+  if (!state_->finished) return stop_result_ = Abandon(std::move(lock));
+  stop_result_ = !state_->disabled.ok() ? state_->disabled : state_->close_status;
+  lock.unlock();
+  if (thread_.joinable()) thread_.join();
+  return stop_result_;
+}
+
+absl::Status ExporterRunner::Abandon(std::unique_lock<std::mutex> lock) {
+  const absl::Status status = absl::DeadlineExceededError("the exporter did not stop in time and was abandoned");
+  state_->abandoned = abandoned_ = true;
+  const auto given_up = state_->queue.AbandonAll(status);
+  const ExporterCounts counts = state_->queue.counts();
+  state_->done.notify_all();
+  lock.unlock();
+
+  state_->next_abandoned = g_abandoned.load(std::memory_order_relaxed);
+  while (!g_abandoned.compare_exchange_weak(state_->next_abandoned, state_, std::memory_order_relaxed)) {
+  }
+  state_->ForgetSession();
+  thread_.detach();
+  state_->Report(absl::StrCat("did not stop in time and was abandoned; it lost ", counts.dropped + counts.failed,
+                              " of ", counts.pushed, " events"));
+  return status;
+}
+
+ExporterCounts ExporterRunner::counts() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->queue.counts();
+}
+
+absl::Status ExporterRunner::status() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->disabled;
+}
+
+std::string ExporterRunner::destination() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->destination;
+}
+
+}  // namespace ferret

@@ -1,0 +1,223 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/export/exporter_thread.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace ferret {
+namespace {
+
+RunnerClock* RealClock() {
+  static RunnerClock* const clock = new RunnerClock;  // leaked: abandoned threads may read it until the process is gone
+  return clock;
+}
+
+RunnerOptions WithClock(RunnerOptions options) {
+  if (options.clock == nullptr) options.clock = RealClock();
+  return options;
+}
+
+}  // namespace
+
+ExporterThread::ExporterThread(std::unique_ptr<Exporter> exporter, SessionInfo info, RunnerOptions options)
+    : queue(options.max_queue_bytes),
+      exporter_(std::move(exporter)),
+      info_(std::move(info)),
+      options_(WithClock(std::move(options))) {}
+
+void ExporterThread::Run() {
+  pthread_setname_np(pthread_self(), absl::StrCat("ferret-", options_.name).substr(0, 15).c_str());
+  if (options_.on_thread_start != nullptr) options_.on_thread_start();
+
+  Lock lock(mutex);
+  Open(lock);
+  while (Step(lock)) {
+  }
+  if (active()) Close(lock);
+  if (abandoned) return;
+
+  lock.unlock();
+  exporter_.reset();  // here, since it may block as any other call may
+  lock.lock();
+  finished = true;
+  done.notify_all();
+}
+
+void ExporterThread::FailToStart(const absl::Status& status) {
+  Report(absl::StrCat("no thread could be started: ", status.message()));
+  Lock lock(mutex);
+  Disable(lock, status);
+  finished = true;
+}
+
+void ExporterThread::Open(Lock& lock) {
+  bool reported = false;
+  const absl::Status status = Call(lock, "Open", &reported, [this] { return exporter_->Open(info_); });
+  if (!status.ok() && active()) Disable(lock, status);
+  if (active()) ReadDestination(lock);
+}
+
+bool ExporterThread::Step(Lock& lock) {
+  if (!active()) return false;
+  const RunnerClock::Time now = clock().Now();
+  if (stopping && now >= drain_until && !queue.empty()) {
+    const auto given_up = queue.DropWaiting(absl::CancelledError("the exporter is being stopped"));
+    done.notify_all();
+    lock.unlock();  // batches are freed without it
+  } else if (dirty_ && now >= flush_due_) {
+    Flush(lock, clock().After(options_.flush_timeout)).IgnoreError();  // reported, and tried again
+  } else if (!queue.empty()) {
+    ExportEntry(lock, queue.Take());
+  } else if (stopping) {
+    return false;
+  } else if (dirty_) {
+    clock().WaitUntil(work, lock, flush_due_);
+  } else {
+    work.wait(lock);
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return true;
+}
+
+void ExporterThread::ExportEntry(Lock& lock, ExporterQueue::Entry entry) {
+  if (entry.flush != nullptr) {
+    const absl::Status status = Flush(lock, entry.flush->deadline);
+    if (abandoned) return;
+    entry.flush->status = status;
+    entry.flush->done = true;
+    done.notify_all();
+    return;
+  }
+  ExportThreads(lock, std::move(entry.missed_threads));
+  if (!active()) return;  // the batch has been counted
+  const absl::Status status = Call(lock, "Export", &export_reported_, [&] {
+    absl::Status result = exporter_->Export(*entry.batch);
+    entry.batch.reset();  // frees it, and without the lock
+    return result;
+  });
+  if (!active()) return;
+  queue.Finish(status.ok());
+  // After an error too: what the exporter did before it failed may be half of a buffer.
+  if (!dirty_) flush_due_ = clock().After(options_.flush_interval);
+  dirty_ = true;
+}
+
+void ExporterThread::ExportThreads(Lock& lock, std::vector<ThreadInfo> threads) {
+  if (threads.empty()) return;
+  EventBatch batch;
+  batch.threads = std::move(threads);
+  // An error is reported, and no more: nothing that is accounted for was in there.
+  Call(lock, "Export", &export_reported_, [&] { return exporter_->Export(batch); }).IgnoreError();
+}
+
+absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline) {
+  const ExportProgress progress = Progress(lock);
+  if (abandoned) return absl::CancelledError("abandoned");
+  const absl::Status status = Call(lock, "Flush", &flush_reported_, [&] {
+    return exporter_->Flush(progress, clock().ToWallClock(deadline));
+  });
+  // After an error it is tried again, and no sooner than after an interval.
+  dirty_ = !status.ok();
+  flush_due_ = clock().After(options_.flush_interval);
+  return status;
+}
+
+void ExporterThread::Close(Lock& lock) {
+  ExportThreads(lock, queue.TakeMissedThreads());
+  if (!active()) return;
+  const absl::Status flushed = Flush(lock, flush_until);
+  if (!active()) return;
+  const ExportProgress progress = Progress(lock);
+  if (abandoned) return;
+  bool reported = false;
+  const absl::Status closed = Call(lock, "Close", &reported, [&] {
+    return exporter_->Close(progress, clock().ToWallClock(close_until));
+  });
+  if (active()) ReadDestination(lock);
+  if (active()) close_status = flushed.ok() ? closed : flushed;
+}
+
+void ExporterThread::ReadDestination(Lock& lock) {
+  std::string text;
+  bool reported = false;
+  Call(lock, "Destination", &reported, [&] {
+    text = exporter_->Destination();
+    return absl::OkStatus();
+  }).IgnoreError();
+  if (active()) destination = std::move(text);
+}
+
+void ExporterThread::Disable(Lock& lock, const absl::Status& status) {
+  disabled = status;
+  auto given_up = queue.FailAll(status);
+  done.notify_all();
+  lock.unlock();  // batches are freed without it
+  given_up.clear();
+  lock.lock();
+}
+
+ExportProgress ExporterThread::Progress(Lock& lock) {
+  ExportProgress progress;
+  lock.unlock();
+  {
+    std::lock_guard<std::mutex> session_lock(session_mutex_);
+    if (session_called_ && options_.progress) progress = options_.progress();
+  }
+  lock.lock();
+  progress.lost[LossReason::kExporterDropped] += queue.counts().dropped;
+  progress.lost[LossReason::kExporterFailed] += queue.counts().failed;
+  return progress;
+}
+
+template <typename Function>
+absl::Status ExporterThread::Call(Lock& lock, const char* what, bool* reported, Function function) {
+  lock.unlock();
+  absl::Status status;
+  bool threw = true;
+  try {
+    status = function();
+    threw = false;
+  } catch (const std::exception& exception) {
+    status = absl::InternalError(absl::StrCat(what, " threw an exception: ", exception.what()));
+  } catch (...) {
+    status = absl::InternalError(absl::StrCat(what, " threw an exception"));
+  }
+  if (threw) {
+    Report(absl::StrCat(absl::string_view(status.message()), "; it is disabled"));
+  } else if (!status.ok() && !*reported) {
+    *reported = true;
+    Report(absl::StrCat(what, " failed: ", status.ToString()));
+  }
+  lock.lock();
+  if (threw && active()) Disable(lock, status);
+  return status;
+}
+
+void ExporterThread::ForgetSession() {
+  std::lock_guard<std::mutex> lock(session_mutex_);
+  session_called_ = false;
+}
+
+void ExporterThread::Report(const std::string& text) const {
+  std::string line = absl::StrCat("ferret: exporter ", options_.name, ": ", text);
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  if (options_.report != nullptr) {
+    options_.report(line);
+    return;
+  }
+  line.push_back('\n');
+  // One call, so that lines of several threads do not mix; a closed standard error is nobody's problem.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace ferret

@@ -1,0 +1,207 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/session/session_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/clock/cpu_clock.h"
+#include "runtime/record/name_table.h"
+#include "runtime/record/thread_registry.h"
+#include "runtime/session/process_identity.h"
+#include "runtime/session/run_report.h"
+#include "runtime/session/variables.h"
+
+namespace ferret {
+namespace {
+
+using internal::ChunkPool;
+using internal::DrainThread;
+using internal::NameTable;
+using internal::OverflowPolicy;
+using internal::Recorder;
+using internal::ThreadRegistry;
+
+Recorder::Config RecorderConfig(const Options& options) {
+  Recorder::Config config;
+  config.pool.chunk_bytes = Options::kChunkBytes;
+  config.pool.chunks = static_cast<uint32_t>(options.buffer_bytes / Options::kChunkBytes);
+  config.pool.max_chunks = config.pool.chunks;
+  config.policy = OverflowPolicy::kDrop;
+  if (options.overflow == Options::Overflow::kBlock) {
+    config.policy = OverflowPolicy::kBlock;
+    config.block_limit_ns = absl::ToInt64Nanoseconds(options.block_limit);
+  }
+  if (options.overflow == Options::Overflow::kGrow) {
+    config.policy = OverflowPolicy::kGrow;
+    const uint64_t cap = std::max(options.buffer_bytes, options.buffer_cap_bytes);
+    config.pool.max_chunks = static_cast<uint32_t>(cap / Options::kChunkBytes);
+  }
+  return config;
+}
+
+bool Same(const Recorder::Config& a, const Recorder::Config& b) {
+  return a.pool.chunks == b.pool.chunks && a.pool.max_chunks == b.pool.max_chunks &&
+         a.pool.chunk_bytes == b.pool.chunk_bytes && a.policy == b.policy && a.block_limit_ns == b.block_limit_ns;
+}
+
+// The recorder of the last session if its sizes are the same, else a new one. Under the session lock. A recorder is
+// never freed: a thread may be late with its last record. Only its memory is given back.
+Recorder* RecorderFor(const Recorder::Config& config) {
+  static Recorder* last = nullptr;
+  if (last != nullptr && !Same(last->config(), config)) {
+    last->pool().Retire();
+    last = nullptr;
+  }
+  if (last == nullptr) last = Recorder::Create(config);
+  return last;
+}
+
+std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
+  return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1000)));
+}
+
+// `now` - `before`, which never exceeds it.
+LossCounts Since(const LossCounts& now, const LossCounts& before) {
+  LossCounts since;
+  for (size_t i = 0; i < kLossReasonCount; ++i) since.by_reason[i] = now.by_reason[i] - before.by_reason[i];
+  return since;
+}
+
+}  // namespace
+
+SessionRun::SessionRun(const Options& options) : options_(options), pool_(64) {}
+
+absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& options,
+                                                              std::vector<NamedExporter> exporters) {
+  bool cycle_counter = options.clock == Options::Clock::kTsc;
+  if (options.clock != Options::Clock::kMonotonic) {
+    const CycleCounterFitness fitness = CheckCycleCounter();
+    if (cycle_counter && !fitness.fit) {
+      return absl::FailedPreconditionError(absl::StrCat("FERRET_CLOCK=tsc is not possible here: ", fitness.reason));
+    }
+    cycle_counter = fitness.fit;
+  }
+
+  std::unique_ptr<SessionRun> run(new SessionRun(options));
+  run->recorder_ = RecorderFor(RecorderConfig(options));
+  if (run->recorder_ == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for a buffer of ", options.buffer_bytes, " bytes (FERRET_BUFFER_SIZE)"));
+  }
+  run->losses_before_ = ThreadRegistry::Global().Losses();
+  run->names_refused_before_ = NameTable::Global().refused();
+
+  DrainThread::Config config;
+  config.builder.link_table_entries = options.link_table_entries;
+  config.cycle_counter = cycle_counter;
+  config.wall_offset_ns = WallOffsetNs();
+  run->drain_ = std::make_unique<DrainThread>(config, run->recorder_, run.get());
+
+  SessionInfo info;
+  IdentifyProcess().CopyTo(&info);
+  info.start_ns = run->drain_->start_ns();
+  info.options = DescribeOptions(options);
+  if (!options.run_report.empty()) {
+    info.file_opened = [report = options.run_report](const std::string& temporary, const std::string& final) {
+      (void)ReportOpened(report, temporary, final);
+    };
+  }
+  for (NamedExporter& exporter : exporters) {
+    RunnerOptions runner;
+    runner.name = exporter.name;
+    runner.max_queue_bytes = options.exporter_queue_bytes;
+    runner.on_thread_start = &Recorder::SuppressThisThread;
+    runner.progress = [run = run.get()] { return run->Progress(); };
+    run->runners_.push_back(std::make_unique<ExporterRunner>(std::move(exporter.exporter), info, std::move(runner)));
+  }
+  run->recorder_->Start(cycle_counter);
+  run->drain_->Start();
+  return run;
+}
+
+void SessionRun::Push(std::shared_ptr<EventBatch> batch) {
+  for (const auto& runner : runners_) runner->Push(batch);
+}
+
+absl::Status SessionRun::Flush(absl::Time deadline) {
+  if (!drain_->Flush(Steady(deadline))) {
+    return absl::DeadlineExceededError("the drain thread did not finish in time");
+  }
+  absl::Status status;
+  for (const auto& runner : runners_) status.Update(runner->Flush(deadline));
+  return status;
+}
+
+absl::Status SessionRun::Stop(absl::Time deadline) {
+  Recorder::Stop();
+  // Half of the time at most for the drain, so that exporters can complete their files.
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
+  if (!drain_->Finish(Steady(absl::Now() + left / 2))) {
+    abandoned_ = true;
+    absl::Status status = absl::DeadlineExceededError("the drain thread did not finish in time");
+    status.Update(StopRunners(deadline));
+    return status;
+  }
+  return StopRunners(deadline);
+}
+
+// All at once: one that hangs must not take the others' time.
+absl::Status SessionRun::StopRunners(absl::Time deadline) {
+  std::vector<absl::Status> results(runners_.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < runners_.size(); ++i) {
+    threads.emplace_back([&, i] {
+      Recorder::SuppressThisThread();
+      results[i] = runners_[i]->Stop(deadline);
+    });
+  }
+  if (!runners_.empty()) results[0] = runners_[0]->Stop(deadline);
+  for (std::thread& thread : threads) thread.join();
+  absl::Status status;
+  for (const absl::Status& result : results) status.Update(result);
+  return status;
+}
+
+std::map<uint32_t, LossCounts> SessionRun::LossesByThread() const {
+  std::map<uint32_t, LossCounts> losses = ThreadRegistry::Global().Losses();
+  for (const auto& [thread, before] : losses_before_) losses[thread] = Since(losses[thread], before);
+  losses[0][LossReason::kStoppedRace] += drain_->stats().late;
+  for (auto it = losses.begin(); it != losses.end();) it = it->second.total() == 0 ? losses.erase(it) : std::next(it);
+  return losses;
+}
+
+LossCounts SessionRun::Losses() const {
+  LossCounts losses;
+  for (const auto& entry : LossesByThread()) losses += entry.second;
+  return losses;
+}
+
+ExportProgress SessionRun::Progress() const {
+  const internal::DrainStats stats = drain_->stats();
+  ExportProgress progress;
+  progress.events_built = stats.built;
+  progress.lost = Losses();
+  progress.links_made = stats.links_made;
+  progress.links_evicted = stats.links_evicted;
+  progress.links_unmatched = stats.links_unmatched;
+  progress.remote_ends_unmatched = stats.unmatched_remote_ends;
+  progress.names_inline = NameTable::Global().refused() - names_refused_before_;
+  progress.clock_backward = stats.clock_backward;
+  return progress;
+}
+
+std::vector<SessionRun::Output> SessionRun::Outputs() const {
+  std::vector<Output> outputs;
+  for (const auto& runner : runners_) {
+    outputs.push_back({runner->name(), runner->destination(), runner->counts(), runner->status()});
+  }
+  return outputs;
+}
+
+}  // namespace ferret

@@ -1,0 +1,85 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// SessionRun: one session from start to stop: recorder, drain and exporters put together.
+//
+//     recorder ──chunks──► drain thread ──batches──► runner per exporter
+//
+// Used by one thread at a time, under the lock of process_session.cc. Created by Start, ended by Stop; leaked on purpose
+// when Stop had to abandon a thread that still uses it.
+
+#ifndef FERRET_RUNTIME_SESSION_SESSION_RUN_H_
+#define FERRET_RUNTIME_SESSION_SESSION_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "ferret/loss.h"
+#include "runtime/drain/drain_thread.h"
+#include "runtime/export/batch_pool.h"
+#include "runtime/export/exporter_runner.h"
+#include "runtime/record/recorder.h"
+#include "runtime/session/options.h"
+
+namespace ferret {
+
+// An exporter with the name it is reported under.
+struct NamedExporter {
+  std::string name;
+  std::unique_ptr<Exporter> exporter;
+};
+
+class SessionRun final : public internal::BatchSink {
+ public:
+  // Recording is on when it returns.
+  static absl::StatusOr<std::unique_ptr<SessionRun>> Start(const Options& options,
+                                                           std::vector<NamedExporter> exporters);
+  ~SessionRun() override = default;
+
+  absl::Status Flush(absl::Time deadline);
+  // Recording is off when it returns, whatever the result. After DeadlineExceeded with abandoned() the object must be
+  // leaked.
+  absl::Status Stop(absl::Time deadline);
+  bool abandoned() const { return abandoned_; }
+
+  // The session's losses by logical thread id, 0 for what no thread can be blamed for. Exact after Stop.
+  std::map<uint32_t, LossCounts> LossesByThread() const;
+  LossCounts Losses() const;
+  ExportProgress Progress() const;
+
+  struct Output {
+    std::string name;
+    std::string destination;
+    ExporterCounts counts;
+    absl::Status status;
+  };
+  // Of each exporter, in the order of Start.
+  std::vector<Output> Outputs() const;
+
+  // BatchSink, for the drain thread.
+  std::shared_ptr<EventBatch> NewBatch() override { return pool_.Acquire(); }
+  void Push(std::shared_ptr<EventBatch> batch) override;
+
+ private:
+  explicit SessionRun(const Options& options);
+  absl::Status StopRunners(absl::Time deadline);
+
+  const Options options_;
+  internal::Recorder* recorder_ = nullptr;
+  BatchPool pool_;
+  std::vector<std::unique_ptr<ExporterRunner>> runners_;
+  std::unique_ptr<internal::DrainThread> drain_;
+  std::map<uint32_t, LossCounts> losses_before_;  // of the process, when the session started
+  uint64_t names_refused_before_ = 0;
+  bool abandoned_ = false;
+};
+
+}  // namespace ferret
+
+#endif  // FERRET_RUNTIME_SESSION_SESSION_RUN_H_

@@ -1,0 +1,198 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/session/variables.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace ferret {
+namespace {
+
+// Parsers and printers by the type of the option. Each comes as a template over the member, so that a row of the table
+// is all there is to say about a variable.
+
+int UnitShift(char unit) {
+  switch (absl::ascii_toupper(static_cast<unsigned char>(unit))) {
+    case 'K': return 10;
+    case 'M': return 20;
+    case 'G': return 30;
+  }
+  return 0;
+}
+
+template <uint64_t Options::*kMember>
+bool ParseSize(absl::string_view value, Options* options) {
+  const int shift = value.empty() ? 0 : UnitShift(value.back());
+  if (shift != 0) value.remove_suffix(1);
+  // SimpleAtoi alone would take a sign and spaces.
+  uint64_t number = 0;
+  if (value.empty() || !std::all_of(value.begin(), value.end(), absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(value, &number) || number > std::numeric_limits<uint64_t>::max() >> shift) {
+    return false;
+  }
+  options->*kMember = number << shift;
+  return true;
+}
+
+template <uint64_t Options::*kMember>
+std::string PrintSize(const Options& options) {
+  const uint64_t value = options.*kMember;
+  for (char unit : {'G', 'M', 'K'}) {
+    const uint64_t rest = value & ((uint64_t{1} << UnitShift(unit)) - 1);
+    if (value != 0 && rest == 0) return absl::StrCat(value >> UnitShift(unit), std::string(1, unit));
+  }
+  return absl::StrCat(value);
+}
+
+template <absl::Duration Options::*kMember>
+bool ParseTime(absl::string_view value, Options* options) {
+  return absl::ParseDuration(value, &(options->*kMember));
+}
+
+template <absl::Duration Options::*kMember>
+std::string PrintTime(const Options& options) {
+  return absl::FormatDuration(options.*kMember);
+}
+
+template <std::string Options::*kMember>
+bool ParseText(absl::string_view value, Options* options) {
+  options->*kMember = std::string(value);
+  return true;
+}
+
+template <std::string Options::*kMember>
+std::string PrintText(const Options& options) {
+  return options.*kMember;
+}
+
+// Words[i] is the text of the enumerator i.
+constexpr const char* kOverflowWords[] = {"drop", "block", "grow"};
+constexpr const char* kClockWords[] = {"auto", "tsc", "monotonic"};
+constexpr const char* kForkWords[] = {"off", "restart"};
+constexpr const char* kLogWords[] = {"error", "warning", "info"};
+
+template <typename Enum, Enum Options::*kMember, const auto& kWords>
+bool ParseWord(absl::string_view value, Options* options) {
+  const auto word = std::find(std::begin(kWords), std::end(kWords), value);
+  if (word == std::end(kWords)) return false;
+  options->*kMember = static_cast<Enum>(word - std::begin(kWords));
+  return true;
+}
+
+template <typename Enum, Enum Options::*kMember, const auto& kWords>
+std::string PrintWord(const Options& options) {
+  return kWords[static_cast<size_t>(options.*kMember)];
+}
+
+bool ParsePlugins(absl::string_view value, Options* options) {
+  options->plugins = absl::StrSplit(value, ':', absl::SkipEmpty());
+  return true;
+}
+
+std::string PrintPlugins(const Options& options) { return absl::StrJoin(options.plugins, ":"); }
+
+using O = Options;
+using Kind = Variable::Kind;
+
+constexpr Variable kVariables[] = {
+    {"FERRET_EXPORT", Kind::kOutput, "name[:target][?key=value&...][,...]",
+     "Turns recording on and says which exporters get the events.", ParseText<&O::exporters>, PrintText<&O::exporters>},
+    {"FERRET_EXPORTERS", Kind::kOutput, "paths of shared libraries, separated by colons",
+     "Exporter plug-ins to load at start.", ParsePlugins, PrintPlugins},
+    {"FERRET_BUFFER_SIZE", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",
+     "Memory that recording threads write into.", ParseSize<&O::buffer_bytes>, PrintSize<&O::buffer_bytes>},
+    {"FERRET_BUFFER_CAP", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",
+     "What FERRET_OVERFLOW=grow may grow that memory to.", ParseSize<&O::buffer_cap_bytes>,
+     PrintSize<&O::buffer_cap_bytes>},
+    {"FERRET_OVERFLOW", Kind::kSetting, "drop, block or grow",
+     "When that memory is full: lose new scopes (counted), wait up to FERRET_BLOCK_LIMIT, or allocate more.",
+     ParseWord<O::Overflow, &O::overflow, kOverflowWords>, PrintWord<O::Overflow, &O::overflow, kOverflowWords>},
+    {"FERRET_BLOCK_LIMIT", Kind::kSetting, "a time from 1ms to 10s",
+     "The longest that FERRET_OVERFLOW=block makes a thread wait.", ParseTime<&O::block_limit>,
+     PrintTime<&O::block_limit>},
+    {"FERRET_EXPORTER_QUEUE", Kind::kSetting, "bytes from 1M to 16G (K, M, G: powers of 1024)",
+     "Memory for events that wait for one exporter; beyond it that exporter loses events (counted).",
+     ParseSize<&O::exporter_queue_bytes>, PrintSize<&O::exporter_queue_bytes>},
+    {"FERRET_LINK_TABLE", Kind::kSetting, "entries from 1K to 64M (K, M: powers of 1024)",
+     "Forward ops remembered until their backward op runs.", ParseSize<&O::link_table_entries>,
+     PrintSize<&O::link_table_entries>},
+    {"FERRET_STOP_DEADLINE", Kind::kSetting, "a time from 10ms to 1h",
+     "The longest that stopping may hold up the end of the program.", ParseTime<&O::stop_deadline>,
+     PrintTime<&O::stop_deadline>},
+    {"FERRET_CLOCK", Kind::kSetting, "auto, tsc or monotonic",
+     "What times are read from: the time stamp counter if it is reliable (auto), always, or never.",
+     ParseWord<O::Clock, &O::clock, kClockWords>, PrintWord<O::Clock, &O::clock, kClockWords>},
+    {"FERRET_FORK", Kind::kSetting, "off", "What a forked child does: off records nothing in it.",
+     ParseWord<O::Fork, &O::fork, kForkWords>, PrintWord<O::Fork, &O::fork, kForkWords>},
+    {"FERRET_LOG", Kind::kSetting, "error, warning or info", "Which diagnostics are printed on standard error.",
+     ParseWord<O::Log, &O::log, kLogWords>, PrintWord<O::Log, &O::log, kLogWords>},
+    {"FERRET_RUN_ID", Kind::kInternal, "up to 64 letters, digits, - and _",
+     "Which run a process belongs to; set by `ferret run` or by the first process that records.",
+     ParseText<&O::run_id>, PrintText<&O::run_id>},
+    {"FERRET_RUN_REPORT", Kind::kInternal, "a path",
+     "Where a process tells `ferret run` what it wrote; set by `ferret run`.", ParseText<&O::run_report>,
+     PrintText<&O::run_report>},
+};
+
+}  // namespace
+
+absl::Span<const Variable> Variables() { return kVariables; }
+
+absl::Status SetVariable(const Variable& variable, absl::string_view value, Options* options) {
+  if (value.empty()) return absl::OkStatus();
+  Options changed = *options;
+  std::string error = absl::StrCat(variable.name, "=", Quoted(value), " is not allowed: expected ", variable.allowed);
+  if (!variable.parse(value, &changed)) return absl::InvalidArgumentError(error);
+  // The options were valid before, so what is wrong now is this variable, or what it needs of the earlier ones.
+  const absl::Status valid = changed.Validate();
+  if (!valid.ok()) return absl::InvalidArgumentError(absl::StrCat(error, " (", std::string(valid.message()), ")"));
+  *options = std::move(changed);
+  return absl::OkStatus();
+}
+
+std::vector<std::pair<std::string, std::string>> DescribeOptions(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> described;
+  for (const Variable& variable : kVariables) {
+    if (variable.kind == Kind::kSetting) described.emplace_back(variable.name, variable.print(options));
+  }
+  return described;
+}
+
+std::string VariablesText() {
+  std::string text;
+  for (const Variable& variable : kVariables) {
+    const std::string initial = variable.print(Options());
+    absl::StrAppend(&text, "  ", variable.name, "\n      ", variable.meaning, "\n      ", variable.allowed,
+                    initial.empty() ? "" : absl::StrCat("; default ", initial), "\n");
+  }
+  return text;
+}
+
+std::string VariablesMarkdown() {
+  std::string text = "| Variable | Value | Default | Meaning |\n|---|---|---|---|\n";
+  for (const Variable& variable : kVariables) {
+    const std::string initial = variable.print(Options());
+    absl::StrAppend(&text, "| `", variable.name, "` | ", variable.allowed, " | ",
+                    initial.empty() ? "" : absl::StrCat("`", initial, "`"), " | ", variable.meaning, " |\n");
+  }
+  return text;
+}
+
+std::string Quoted(absl::string_view value) {
+  constexpr size_t kMost = 200;
+  std::string escaped = absl::CHexEscape(value.substr(0, kMost));
+  const bool cut = value.size() > kMost || escaped.size() > kMost;
+  escaped.resize(std::min(escaped.size(), kMost));
+  return absl::StrCat("\"", escaped, cut ? "...\"" : "\"");
+}
+
+}  // namespace ferret
