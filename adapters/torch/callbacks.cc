@@ -1,0 +1,70 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "adapters/torch/callbacks.h"
+
+#include "adapters/torch/name_cache.h"
+#include "adapters/torch/op_context.h"
+#include "ferret/internal/adapter.h"
+#include "ferret/internal/hot_path.h"
+
+namespace ferret::torch_adapter {
+namespace {
+
+internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_async) {
+  using internal::RecordHeader;
+  using internal::RecordType;
+  const char* const text = fn.name();
+  const CachedName* const name = FindName(text, &internal::InternName);
+
+  const bool user = fn.scope() == at::RecordScope::USER_SCOPE;
+  uint8_t flags = internal::kFrameworkThreads;
+  if (user) flags |= internal::kUserAnnotation;
+  if (is_async) flags |= internal::kAsync;
+  if (name != nullptr) {
+    flags |= user ? name->user_flags : name->op_flags;
+  } else {
+    flags |= user ? UserNameFlags(text) : OpNameFlags(text);
+  }
+
+  // The short record says all there is to say about an annotation or an operator without a number.
+  if (fn.seqNr() < 0 && (user || fn.scope() == at::RecordScope::FUNCTION)) {
+    if (name == nullptr) return internal::BeginNamed(text, flags);
+    return internal::BeginScope(RecordHeader(RecordType::kScopeBegin, internal::kBeginBytes, flags, name->id), epoch);
+  }
+
+  // PyTorch gives nodes that are nobody's backward (AccumulateGrad) the number -1 and yet a forward thread.
+  const uint64_t fwd_thread = fn.seqNr() < 0 ? 0 : fn.forwardThreadId();
+  const internal::OpFields op{fn.seqNr(), static_cast<uint32_t>(fwd_thread), static_cast<uint8_t>(fn.scope())};
+  if (name == nullptr) return internal::BeginOpNamed(text, flags, op);
+  return internal::BeginOp(RecordHeader(RecordType::kOpBegin, internal::kOpBeginBytes, flags, name->id), epoch, op);
+}
+
+}  // namespace
+
+std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) {
+  // False in a forked child, which inherits the callback, and for a moment around start and stop.
+  const uint32_t epoch = internal::CurrentEpoch();
+  if (epoch == 0) return nullptr;
+  // First, so that what it may cost lies outside of the scope.
+  std::unique_ptr<OpContext> context(new OpContext);
+  if (context == nullptr) return nullptr;
+  context->is_async = fn.isAsync();
+  context->end = Begin(fn, epoch, context->is_async);
+  if (!context->end) return nullptr;
+  context->thread = internal::t_writer->thread;
+  return context;
+}
+
+void OnEnd(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  const auto* const begun = static_cast<const OpContext*>(context);
+  // A future may end what a thread began without declaring it asynchronous.
+  if (begun->is_async || begun->thread != internal::t_writer->thread) {
+    internal::EndRemote(begun->thread, begun->end.handle());
+  } else {
+    internal::EndScope(begun->end);
+  }
+}
+
+}  // namespace ferret::torch_adapter

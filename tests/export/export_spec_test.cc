@@ -1,0 +1,118 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/export/export_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace ferret {
+namespace {
+
+using testing::HasSubstr;
+
+// A spec as one line: "name|target|key=value|...".
+std::string Show(const ExporterSpec& spec) {
+  std::string text = spec.name + "|" + spec.target;
+  for (const auto& parameter : spec.parameters) text += "|" + parameter.first + "=" + parameter.second;
+  return text;
+}
+
+struct Good {
+  const char* text;
+  std::vector<std::string> specs;
+};
+
+TEST(ExportSpec, ParsesWhatIsWellFormed) {
+  const Good cases[] = {
+      {"", {}},
+      {"  \t", {}},
+      {"table", {"table|"}},
+      {"table:stderr", {"table|stderr"}},
+      {"chrome_trace:trace-%r.json.gz,otlp,table:stderr", {"chrome_trace|trace-%r.json.gz", "otlp|", "table|stderr"}},
+      {" a , b:c ", {"a|", "b|c"}},
+      {"a,a", {"a|", "a|"}},
+      {"otlp:http://127.0.0.1:4318/v1/traces?x=y", {"otlp|http://127.0.0.1:4318/v1/traces|x=y"}},
+      {"table?sort=self_cpu&rows=20", {"table||sort=self_cpu|rows=20"}},
+      {"table?sort=a:b", {"table||sort=a:b"}},
+      {"t:x?a=1?b", {"t|x|a=1?b"}},
+      {"t?a=", {"t||a="}},
+      {"t?a==", {"t||a=="}},
+      {"t?a=%2C%26%25%3d+ä", {"t||a=,&%=+ä"}},
+      {"t:%p-%r-%h-%t-%n-%%.json", {"t|%p-%r-%h-%t-%n-%%.json"}},
+      {"t:a%2Cb%2cc%3Fd%3fe", {"t|a,b,c?d?e"}},
+      {"t:a%20b%252C%2", {"t|a%20b%252C%2"}},
+      {"my-2nd_one", {"my-2nd_one|"}},
+  };
+  for (const Good& good : cases) {
+    const auto specs = ParseExporterSpecs(good.text);
+    ASSERT_TRUE(specs.ok()) << good.text << ": " << specs.status();
+    std::vector<std::string> shown;
+    for (const ExporterSpec& spec : *specs) shown.push_back(Show(spec));
+    EXPECT_EQ(shown, good.specs) << good.text;
+  }
+}
+
+struct Bad {
+  const char* text;
+  const char* names;    // what is wrong
+  const char* allowed;  // what would not be
+};
+
+TEST(ExportSpec, SaysWhatIsWrongAndWhatIsAllowed) {
+  const Bad cases[] = {
+      {",", "entry 1 is empty", "%2C"},
+      {"a,", "entry 2 is empty", "%2C"},
+      {"a,,b", "entry 2 is empty", "%2C"},
+      {":x", "entry 1, \":x\": \"\" is no exporter name", "name[:target]"},
+      {"?a=b", "\"\" is no exporter name", "name[:target]"},
+      {"ok,Table", "entry 2, \"Table\": \"Table\" is no exporter name", "lower-case"},
+      {"chrome trace", "\"chrome trace\" is no exporter name", "lower-case"},
+      {"2nd", "\"2nd\" is no exporter name", "a lower-case letter followed by"},
+      {"/tmp/x.json", "\"/tmp/x.json\" is no exporter name", "lower-case"},
+      {"a:", "nothing after ':'", "default target"},
+      {"a:?x=y", "nothing after ':'", "default target"},
+      {"a?", "parameter \"\" is not of the form key=value", "?key=value&key=value"},
+      {"a?x", "parameter \"x\" is not of the form key=value", "?key=value&key=value"},
+      {"a?=x", "parameter \"=x\" is not of the form key=value", "?key=value&key=value"},
+      {"a?x=1&", "parameter \"\" is not of the form key=value", "?key=value&key=value"},
+      {"a?X=1", "parameter key \"X\"", "lower-case"},
+      {"a?x=1&x=2", "parameter \"x\" is given twice", ""},
+      {"a?x=%", "in parameter \"x\": \"%\" is not %XX", "%25"},
+      {"a?x=%4", "\"%4\" is not %XX", "%25"},
+      {"a?x=50%zz", "\"%zz\" is not %XX", "%25"},
+      {"a?x=%00", "\"%00\" is not %XX", "other than 00"},
+  };
+  for (const Bad& bad : cases) {
+    const auto specs = ParseExporterSpecs(bad.text);
+    ASSERT_FALSE(specs.ok()) << bad.text;
+    EXPECT_TRUE(absl::IsInvalidArgument(specs.status())) << bad.text;
+    EXPECT_THAT(std::string(specs.status().message()), HasSubstr(bad.names)) << bad.text;
+    EXPECT_THAT(std::string(specs.status().message()), HasSubstr(bad.allowed)) << bad.text;
+  }
+}
+
+TEST(ExportSpec, CheckParametersNamesTheUnknownAndTheKnown) {
+  const ExporterSpec spec{"table", "", {{"rows", "3"}, {"colour", "red"}}};
+  EXPECT_TRUE(CheckParameters(spec, {"colour", "rows"}).ok());
+  EXPECT_EQ(CheckParameters(spec, {"rows", "sort"}).message(),
+            "exporter table has no parameter \"colour\"; it takes rows, sort");
+  EXPECT_EQ(CheckParameters(spec, {}).message(), "exporter table has no parameter \"rows\"; it takes none");
+}
+
+TEST(ExportSpec, IntParameterKeepsToItsRange) {
+  const ExporterSpec spec{"table", "", {{"rows", "3"}, {"bad", "3x"}, {"empty", ""}}};
+  EXPECT_EQ(*IntParameter(spec, "rows", 7, 0, 10), 3);
+  EXPECT_EQ(*IntParameter(spec, "absent", 7, 0, 10), 7);
+  EXPECT_EQ(IntParameter(spec, "rows", 7, 4, 10).status().message(),
+            "exporter table: rows=3 is not a number from 4 to 10");
+  EXPECT_FALSE(IntParameter(spec, "rows", 0, 0, 2).ok());
+  EXPECT_FALSE(IntParameter(spec, "bad", 0, 0, 10).ok());
+  EXPECT_FALSE(IntParameter(spec, "empty", 0, 0, 10).ok());
+}
+
+}  // namespace
+}  // namespace ferret

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Runs a Python test with the Python that has PyTorch: with_python.sh PYTHON SCRIPT ARGUMENT...
+exec "$@"

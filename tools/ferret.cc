@@ -1,0 +1,52 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The `ferret` command line.
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "runtime/session/variables.h"
+#include "tools/run.h"
+
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+
+constexpr char kUsage[] =
+    "usage: ferret run [OPTION]... [--] COMMAND [ARGUMENT]...   run a program with recording turned on\n"
+    "       ferret help [run]                                   this text, or that of a command\n"
+    "       ferret help --markdown                              the variables as a Markdown table\n"
+    "       ferret --version\n";
+
+int Help(char** arguments) {
+  const absl::string_view topic = *arguments == nullptr ? "" : *arguments;
+  if (topic.empty()) {
+    std::fputs(absl::StrCat(kUsage, "\nEnvironment variables:\n", ferret::VariablesText()).c_str(), stdout);
+  } else if (topic == "run") {
+    std::fputs(ferret::kRunUsage, stdout);
+  } else if (topic == "--markdown") {
+    std::fputs(ferret::VariablesMarkdown().c_str(), stdout);
+  } else {
+    std::fprintf(stderr, "ferret: no help on %s\n", *arguments);
+    return ferret::kOwnFailure;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const absl::string_view command = argc < 2 ? "" : argv[1];
+  if (command == "run") return ferret::Run(argv + 2);
+  if (command == "help" || command == "--help" || command == "-h") return Help(argv + 2);
+  if (command == "--version") {
+    std::printf("ferret %s\n", kVersion);
+    return 0;
+  }
+  if (!command.empty()) std::fprintf(stderr, "ferret: unknown command %s\n", argv[1]);
+  std::fputs(kUsage, stderr);
+  return ferret::kOwnFailure;
+}
