@@ -43,8 +43,12 @@ class NullIo final : public FileIo {
 };
 
 std::vector<std::string> Names() {
-  const char* const stems[] = {"aten::add_", "aten::_foreach_lerp_", "autograd::engine::evaluate_function: AddmmBackward",
-                               "aten::native_layer_norm_backward", "aten::copy_", "Optimizer.step#AdamW.step"};
+  const char* const stems[] = {"aten::add_",
+                               "aten::_foreach_lerp_",
+                               "autograd::engine::evaluate_function: AddmmBackward",
+                               "aten::native_layer_norm_backward",
+                               "aten::copy_",
+                               "Optimizer.step#AdamW.step"};
   std::vector<std::string> names;
   for (int i = 0; i < kNames; ++i) names.push_back(stems[i % 6] + std::to_string(i));
   return names;

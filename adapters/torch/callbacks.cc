@@ -27,15 +27,16 @@ internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_a
     flags |= user ? UserNameFlags(text) : OpNameFlags(text);
   }
 
+  const int64_t number = fn.seqNr() < 0 ? -1 : fn.seqNr();
   // The short record says all there is to say about an annotation or an operator without a number.
-  if (fn.seqNr() < 0 && (user || fn.scope() == at::RecordScope::FUNCTION)) {
+  if (number < 0 && (user || fn.scope() == at::RecordScope::FUNCTION)) {
     if (name == nullptr) return internal::BeginNamed(text, flags);
     return internal::BeginScope(RecordHeader(RecordType::kScopeBegin, internal::kBeginBytes, flags, name->id), epoch);
   }
 
   // PyTorch gives nodes that are nobody's backward (AccumulateGrad) the number -1 and yet a forward thread.
-  const uint64_t fwd_thread = fn.seqNr() < 0 ? 0 : fn.forwardThreadId();
-  const internal::OpFields op{fn.seqNr(), static_cast<uint32_t>(fwd_thread), static_cast<uint8_t>(fn.scope())};
+  const uint64_t fwd_thread = number < 0 ? 0 : fn.forwardThreadId();
+  const internal::OpFields op{number, static_cast<uint32_t>(fwd_thread), static_cast<uint8_t>(fn.scope())};
   if (name == nullptr) return internal::BeginOpNamed(text, flags, op);
   return internal::BeginOp(RecordHeader(RecordType::kOpBegin, internal::kOpBeginBytes, flags, name->id), epoch, op);
 }

@@ -141,6 +141,7 @@ absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Ti
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status status = WritePiece();
   if (status.ok()) status = file_->Finish(Tail());
+  if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
   destination_ = ShownPath(file_->path());
   file_.reset();
   if (status.ok()) status = deferred_error_;
@@ -177,6 +178,7 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
     if (!finished.ok()) deferred_error_ = finished;  // it stays under its .tmp name, complete
   }
   file_ = *std::move(opened);
+  if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
   destination_ = ShownPath(file_->path());
   state_.path = destination_;
   state_.events = 0;

@@ -100,6 +100,7 @@ void MemoryCollector::Renumber(const absl::flat_hash_map<uint32_t, uint32_t>& re
 absl::Status MemoryExporter::Open(const SessionInfo& info) {
   std::lock_guard<std::mutex> lock(collector_->mutex_);
   collector_->trace_.info = info;
+  collector_->trace_.info.file_opened = nullptr;  // the session's, which the trace may outlive
   return absl::OkStatus();
 }
 

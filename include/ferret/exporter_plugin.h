@@ -146,6 +146,7 @@ typedef struct ferret_exporter_progress {
   uint64_t links_made;
   uint64_t links_evicted;
   uint64_t links_unmatched;
+  uint64_t remote_ends_unmatched;
   uint64_t names_inline;
   uint64_t clock_backward;
 } ferret_exporter_progress;

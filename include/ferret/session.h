@@ -32,7 +32,8 @@ FERRET_EXPORT_SYMBOL Error Start(const std::string& exporters);
 FERRET_EXPORT_SYMBOL Error Stop();
 FERRET_EXPORT_SYMBOL Error Stop(int64_t deadline_ms);
 
-// Exports everything recorded before the call and makes it durable, without ending the session.
+// Exports everything recorded before the call and makes it durable, without ending the session. The same deadlines.
+FERRET_EXPORT_SYMBOL Error Flush();
 FERRET_EXPORT_SYMBOL Error Flush(int64_t deadline_ms);
 
 FERRET_EXPORT_SYMBOL bool IsRecording();

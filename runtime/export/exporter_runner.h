@@ -55,7 +55,8 @@ class ExporterThread;
 
 class ExporterRunner {
  public:
-  // Starts the thread, which opens the exporter; batches may be pushed meanwhile.
+  // Starts the thread, which opens the exporter; batches may be pushed meanwhile. info.file_opened is called under the
+  // same rules as RunnerOptions::progress.
   ExporterRunner(std::unique_ptr<Exporter> exporter, SessionInfo info, RunnerOptions options);
   // Stop with a deadline of two seconds, unless it was called.
   ~ExporterRunner();

@@ -31,7 +31,14 @@ ExporterThread::ExporterThread(std::unique_ptr<Exporter> exporter, SessionInfo i
     : queue(options.max_queue_bytes),
       exporter_(std::move(exporter)),
       info_(std::move(info)),
-      options_(WithClock(std::move(options))) {}
+      options_(WithClock(std::move(options))) {
+  if (info_.file_opened == nullptr) return;
+  info_.file_opened = [this, session = std::move(info_.file_opened)](const std::string& temporary_path,
+                                                                     const std::string& final_path) {
+    std::lock_guard<std::mutex> lock(session_mutex_);
+    if (session_called_) session(temporary_path, final_path);
+  };
+}
 
 void ExporterThread::Run() {
   pthread_setname_np(pthread_self(), absl::StrCat("ferret-", options_.name).substr(0, 15).c_str());

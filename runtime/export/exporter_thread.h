@@ -73,10 +73,10 @@ class ExporterThread {
   absl::Status Call(Lock& lock, const char* what, bool* reported, Function function);
 
   std::unique_ptr<Exporter> exporter_;
-  const SessionInfo info_;
+  SessionInfo info_;  // file_opened is not called any more once the session is forgotten
   const RunnerOptions options_;
 
-  std::mutex session_mutex_;  // guards session_called_; held while the session's progress is being asked
+  std::mutex session_mutex_;  // guards session_called_; held during every call of the session
   bool session_called_ = true;
 
   // Something was exported since the last flush, which is due at flush_due_.

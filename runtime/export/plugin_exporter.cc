@@ -21,7 +21,7 @@ static_assert(sizeof(ferret_exporter_link) == 56 && offsetof(ferret_exporter_lin
 static_assert(sizeof(ferret_exporter_thread) == 32 && offsetof(ferret_exporter_thread, name) == 16, "ABI");
 static_assert(sizeof(ferret_exporter_batch) == 72 && offsetof(ferret_exporter_batch, threads) == 64, "ABI");
 static_assert(sizeof(ferret_exporter_session) == 112 && offsetof(ferret_exporter_session, option_values) == 104, "ABI");
-static_assert(sizeof(ferret_exporter_progress) == 72, "ABI");
+static_assert(sizeof(ferret_exporter_progress) == 80, "ABI");
 static_assert(sizeof(ferret_exporter_plugin) == 64 && offsetof(ferret_exporter_plugin, destroy) == 56, "ABI");
 
 // Calls one function of the plug-in and makes a status of what it returns.
@@ -124,6 +124,7 @@ class Progress {
     value_.links_made = progress.links_made;
     value_.links_evicted = progress.links_evicted;
     value_.links_unmatched = progress.links_unmatched;
+    value_.remote_ends_unmatched = progress.remote_ends_unmatched;
     value_.names_inline = progress.names_inline;
     value_.clock_backward = progress.clock_backward;
   }

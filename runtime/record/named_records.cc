@@ -185,6 +185,8 @@ void RecordThreadName(std::string_view name) {
 
 uint32_t InternName(std::string_view name) { return NameTable::Global().Intern(name); }
 
+bool IsNameId(uint32_t name_id) { return name_id != 0 && name_id <= NameTable::Global().size(); }
+
 void SetThreadIdProvider(uint64_t (*current_thread_id)()) { Recorder::SetThreadIdProvider(current_thread_id); }
 
 }  // namespace ferret::internal

@@ -17,6 +17,7 @@
 #include "ferret/internal/adapter.h"
 #include "ferret/session.h"
 #include "runtime/export/export_spec.h"
+#include "runtime/export/file/run_id.h"
 #include "runtime/export/plugin_loader.h"
 #include "runtime/export/registry.h"
 #include "runtime/session/environment.h"
@@ -95,6 +96,12 @@ absl::Status LoadPlugins(const std::vector<std::string>& paths) {
   return absl::OkStatus();
 }
 
+absl::Duration DefaultTimeout() {
+  Process& process = TheProcess();
+  std::lock_guard<std::mutex> lock(process.mutex);
+  return process.options.stop_deadline;
+}
+
 // What a person wants to know at the end, if nobody else says it.
 void Report(const Options& options, const SessionRun& run) {
   const LossCounts losses = run.Losses();
@@ -156,6 +163,8 @@ absl::Status StopSession(absl::Duration timeout) {
 
 void StartSessionFromEnvironment() {
   if (!RecordingRequested()) return;
+  // Processes that this one starts belong to the same run: their files must not replace each other's.
+  PublishRunId();
   absl::StatusOr<Options> options = OptionsFromEnvironment();
   const absl::Status status = options.ok() ? StartSession(*options, {}) : options.status();
   if (!status.ok()) {
@@ -173,17 +182,11 @@ Error Start(const std::string& exporters) {
   return ErrorOf(StartSession(*options, {}));
 }
 
-Error Stop() {
-  Process& process = TheProcess();
-  absl::Duration timeout;
-  {
-    std::lock_guard<std::mutex> lock(process.mutex);
-    timeout = process.options.stop_deadline;
-  }
-  return ErrorOf(StopSession(timeout));
-}
+Error Stop() { return ErrorOf(StopSession(DefaultTimeout())); }
 
 Error Stop(int64_t deadline_ms) { return ErrorOf(StopSession(absl::Milliseconds(deadline_ms))); }
+
+Error Flush() { return Flush(absl::ToInt64Milliseconds(DefaultTimeout())); }
 
 Error Flush(int64_t deadline_ms) {
   Process& process = TheProcess();

@@ -108,8 +108,8 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   info.start_ns = run->drain_->start_ns();
   info.options = DescribeOptions(options);
   if (!options.run_report.empty()) {
-    info.file_opened = [report = options.run_report](const std::string& temporary, const std::string& final) {
-      (void)ReportOpened(report, temporary, final);
+    info.file_opened = [report = options.run_report](const std::string& temporary_path, const std::string& final_path) {
+      (void)ReportOpened(report, temporary_path, final_path);
     };
   }
   for (NamedExporter& exporter : exporters) {

@@ -52,6 +52,21 @@ rapidjson::Document ExportAndParse(const EventBatch& batch) {
 
 std::string Text(const rapidjson::Value& value) { return std::string(value.GetString(), value.GetStringLength()); }
 
+TEST(ChromeTraceExporter, TellsTheSessionBothNamesOfItsFileOnceItIsOpen) {
+  TempDir folder;
+  std::vector<std::string> told;
+  SessionInfo info = TestSession();
+  info.file_opened = [&](const std::string& temporary, const std::string& path) { told = {temporary, path}; };
+  ChromeTraceExporter exporter(Target(folder / "t.json"));
+  ASSERT_TRUE(exporter.Open(info).ok());
+  EXPECT_TRUE(told.empty());
+  EventBatch batch;
+  batch.events = {TestEvent("op", 0, 10)};
+  ASSERT_TRUE(exporter.Export(batch).ok());
+  EXPECT_EQ(told, (std::vector<std::string>{folder / "t.json.tmp", folder / "t.json"}));
+  ASSERT_TRUE(exporter.Close({}, kNoDeadline).ok());
+}
+
 TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
   TempDir folder;
   EventBatch batch;

@@ -200,17 +200,6 @@ TEST(FileClaim, AForkedChildNeitherWritesNorHoldsTheName) {
   EXPECT_EQ(next->path(), folder / "t.json");
 }
 
-TEST(FileClaim, AnObserverIsToldBothNamesOfEveryFile) {
-  TempDir folder;
-  std::vector<std::string> told;
-  SetClaimObserver([&](const std::string& temporary, const std::string& path) { told = {temporary, path}; });
-  auto first = Open(folder / "t.json", "run1");
-  EXPECT_EQ(told, (std::vector<std::string>{folder / "t.json.tmp", folder / "t.json"}));
-  auto second = Open(folder / "t.json", "run1");
-  EXPECT_EQ(told, (std::vector<std::string>{second->path() + ".tmp", second->path()}));
-  SetClaimObserver(nullptr);
-}
-
 TEST(FileClaim, MissingDirectoriesAreMade) {
   TempDir folder;
   auto file = Open(folder / "a/b/t.json", "run1");

@@ -120,6 +120,30 @@ TEST_F(ExporterRunnerTest, AfterAnExceptionTheExporterIsNotCalledEvenForMissedTh
   EXPECT_EQ(runner->counts().failed, 2u);
 }
 
+TEST_F(ExporterRunnerTest, FilesAreAnnouncedToTheSessionUntilTheExporterIsAbandoned) {
+  const auto entered = std::make_shared<Gate>(), release = std::make_shared<Gate>(), ended = std::make_shared<Gate>();
+  std::vector<std::string> files;
+  SessionInfo info;
+  info.file_opened = [&files](const std::string& now, const std::string& later) { files.push_back(now + " " + later); };
+  const auto start = [&] {
+    return std::make_unique<ExporterRunner>(std::make_unique<ScriptedExporter>(script_), info, options_);
+  };
+  EXPECT_TRUE(start()->Stop(absl::InfiniteFuture()).ok());
+  EXPECT_THAT(files, ElementsAre("nowhere.json.part nowhere.json"));
+
+  script_->before_file_opened = [=] {
+    t_exit.gate = ended;
+    entered->Open();
+    release->Wait();
+  };
+  auto runner = start();
+  entered->Wait();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(runner->Stop(absl::InfinitePast())));
+  release->Open();
+  ended->Wait();
+  EXPECT_EQ(files.size(), 1u);
+}
+
 TEST_F(ExporterRunnerTest, StopWaitsForTheSessionsOwnCallbackEvenWhenItAbandons) {
   const auto ended = std::make_shared<Gate>();
   script_->on_open = [=] {

@@ -67,6 +67,7 @@ class FakeClock final : public RunnerClock {
 // What a ScriptedExporter does and what it saw. Set up before the runner starts; outlives the exporter.
 class Script {
  public:
+  std::function<void()> before_file_opened;
   std::function<absl::Status()> on_open, on_flush, on_close;
   std::function<absl::Status(const EventBatch&)> on_export;
 
@@ -108,8 +109,10 @@ class ScriptedExporter final : public Exporter {
   explicit ScriptedExporter(std::shared_ptr<Script> script) : script_(std::move(script)) {}
   ~ScriptedExporter() override { script_->Note("destroyed"); }
 
-  absl::Status Open(const SessionInfo&) override {
+  absl::Status Open(const SessionInfo& info) override {
     script_->Note("open");
+    if (script_->before_file_opened) script_->before_file_opened();
+    if (info.file_opened) info.file_opened("nowhere.json.part", "nowhere.json");
     return script_->on_open ? script_->on_open() : absl::OkStatus();
   }
   absl::Status Export(const EventBatch& batch) override {

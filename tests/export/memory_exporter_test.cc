@@ -79,6 +79,7 @@ TEST_F(MemoryExporterTest, WhatExceedsTheBoundIsCounted) {
 TEST_F(MemoryExporterTest, TakeMakesRoomAndKeepsWhatIsTrueOfTheSession) {
   SessionInfo info;
   info.pid = 42;
+  info.file_opened = [](const std::string&, const std::string&) {};
   EXPECT_TRUE(exporter_.Open(info).ok());
   auto batch = MakeBatch(1);
   batch->threads.push_back(MakeThread(1, "main"));
@@ -91,6 +92,7 @@ TEST_F(MemoryExporterTest, TakeMakesRoomAndKeepsWhatIsTrueOfTheSession) {
   EXPECT_EQ(trace.events[0].id, 2);
   EXPECT_EQ(trace.events[0].name, "op");
   EXPECT_EQ(trace.info.pid, 42);
+  EXPECT_EQ(trace.info.file_opened, nullptr);
   EXPECT_EQ(trace.threads.size(), 1u);
   EXPECT_TRUE(trace.complete());
 }

@@ -75,6 +75,7 @@ TEST(PluginLoader, AnExporterInCGetsEverythingThatExportersGet) {
   progress.links_made = 1;
   progress.links_evicted = 2;
   progress.links_unmatched = 3;
+  progress.remote_ends_unmatched = 9;
   progress.names_inline = 4;
   progress.clock_backward = 5;
   progress.lost[LossReason::kPoolExhausted] = 6;
@@ -96,8 +97,8 @@ TEST(PluginLoader, AnExporterInCGetsEverythingThatExportersGet) {
             "name_id=0 scope=0 device=0:0\n"
             "instant kind=2 name=lost ns=30 since=29 value=2.5 thread=1 resource=99 name_id=8\n"
             "link 1 2@4/6 -> 3@5/7\n"
-            "flush deadline=123 built=100 links=1/2/3 inline=4 backward=5 pool_exhausted=6 exporter_failed=7\n"
-            "close deadline=456 built=0 links=0/0/0 inline=0 backward=0\n"
+            "flush deadline=123 built=100 links=1/2/3 ends=9 inline=4 backward=5 pool_exhausted=6 exporter_failed=7\n"
+            "close deadline=456 built=0 links=0/0/0 ends=0 inline=0 backward=0\n"
             "destroy\n");
 }
 

@@ -13,9 +13,12 @@
 
 namespace ferret::internal {
 
-// Interns a name for use with BeginScope(id, …) and BeginOp(id, …). 0 when the name table has no room: use the named
+// Interns a name for use in the header of BeginScope and BeginOp. 0 when the name table has no room: use the named
 // forms, which write the text inline. Takes a lock: call it once for each name and thread. Not in signal handlers.
 FERRET_EXPORT_SYMBOL uint32_t InternName(std::string_view name);
+
+// Whether an id came from InternName: anything else in a record would name nothing.
+FERRET_EXPORT_SYMBOL bool IsNameId(uint32_t name_id);
 
 // From here on threads are shown under the ids that `current_thread_id` gives; it is called on each thread, on its
 // next record, and must be cheap and not throw. Ids given out before are remapped. nullptr goes back to Ferret's own.

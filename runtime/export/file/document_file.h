@@ -54,6 +54,8 @@ class DocumentFile {
   bool is_stream() const { return claim_ == nullptr; }
   // Where the document is, or will be when it is finished.
   const std::string& path() const { return claim_ ? claim_->path() : path_; }
+  // Where it grows until then. Not of a stream.
+  std::string temporary_path() const { return claim_->path() + ".tmp"; }
 
  private:
   DocumentFile() = default;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,21 +49,6 @@ void ForgetForFork(int fd) {
     int value = fd + 1;
     if (slot.compare_exchange_strong(value, 0, std::memory_order_relaxed)) return;
   }
-}
-
-struct Observer {
-  std::mutex mutex;
-  ClaimObserver function;  // guarded by mutex
-};
-
-Observer& GlobalObserver() {
-  static Observer* const observer = new Observer;  // leaked: exporters may outlive static destructors
-  return *observer;
-}
-
-void TellObserver(const std::string& temporary, const std::string& path) {
-  std::lock_guard<std::mutex> lock(GlobalObserver().mutex);
-  if (GlobalObserver().function) GlobalObserver().function(temporary, path);
 }
 
 void MakeParents(const std::string& path) {
@@ -147,11 +131,6 @@ absl::Status FileError(int error, const std::string& what) {
   }
 }
 
-void SetClaimObserver(ClaimObserver observer) {
-  std::lock_guard<std::mutex> lock(GlobalObserver().mutex);
-  GlobalObserver().function = std::move(observer);
-}
-
 absl::StatusOr<std::unique_ptr<FileClaim>> FileClaim::Take(const std::string& path, const DiagnosticFn& diagnostic) {
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
     const std::string name = Candidate(path, getpid(), attempt);
@@ -180,7 +159,6 @@ absl::StatusOr<std::unique_ptr<FileClaim>> FileClaim::Take(const std::string& pa
       }
       if (status.st_size == 0) {
         RememberForFork(fd);
-        TellObserver(temporary, name);
         return std::unique_ptr<FileClaim>(new FileClaim(fd, name, path));
       }
       const absl::Status aside = SetAside(temporary, name, diagnostic);

@@ -31,11 +31,6 @@ namespace ferret {
 // Receives a complete line without a newline, for the user.
 using DiagnosticFn = std::function<void(const std::string&)>;
 
-// Told of every claim of this process: the name that the file has while it grows and the one that it will have. A
-// session passes both on to `ferret run`, which renames what a killed process leaves. Any thread; empty for nobody.
-using ClaimObserver = std::function<void(const std::string& temporary_path, const std::string& path)>;
-void SetClaimObserver(ClaimObserver observer);
-
 class FileClaim {
  public:
   // Makes missing directories. `path` should be absolute if the program may change its directory.

@@ -15,8 +15,8 @@
 // generic_perform_write), so a write of several pages can be cut, and then the tail is missing. In a gap file every
 // write that replaces anything stays in one page, or leaves a complete document behind however many of its pages are
 // done, provided that no unit of the text crosses a multiple of kPageBytes (see UnitBuffer). What remains is one moment
-// per gap, in which the tail moves. A tail file has one such moment per piece, as long as the write of it takes; then the
-// body up to that piece is whole and the tail is missing.
+// per gap, in which the tail moves. A tail file has one such moment per piece, as long as the write of it takes; what a
+// kill leaves then is the body up to that piece, without a tail.
 //
 // One thread at a time.
 

@@ -92,7 +92,8 @@ static void Progress(const char* label, const ferret_exporter_progress* progress
   fprintf(g_file, "%s deadline=%" PRId64 " built=%" PRIu64, label, deadline_ns, progress->events_built);
   fprintf(g_file, " links=%" PRIu64 "/%" PRIu64 "/%" PRIu64, progress->links_made, progress->links_evicted,
           progress->links_unmatched);
-  fprintf(g_file, " inline=%" PRIu64 " backward=%" PRIu64, progress->names_inline, progress->clock_backward);
+  fprintf(g_file, " ends=%" PRIu64 " inline=%" PRIu64 " backward=%" PRIu64, progress->remote_ends_unmatched,
+          progress->names_inline, progress->clock_backward);
   for (uint32_t i = 0; i < progress->loss_count; ++i) {
     if (progress->losses[i] != 0) fprintf(g_file, " %s=%" PRIu64, progress->loss_reasons[i], progress->losses[i]);
   }

@@ -1,0 +1,83 @@
+/* Copyright The Ferret Authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Ferret for C and for everything that can call C. The same powers, thread rules and costs as ferret/scope.h and
+ * ferret/session.h, whose comments hold here too; a call of a function instead of inlined code adds one or two ns.
+ *
+ *     ferret_scope scope = ferret_scope_begin("forward", FERRET_STRLEN);
+ *     ...
+ *     ferret_scope_end(scope);
+ *
+ * Stable: functions are added, never changed; FERRET_API_VERSION counts the additions. Names may hold any bytes; with
+ * FERRET_STRLEN as length they end at the first NUL. A null name is the empty one.
+ */
+#ifndef FERRET_C_API_H_
+#define FERRET_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FERRET_API_VERSION 1
+#define FERRET_API __attribute__((visibility("default")))
+#define FERRET_STRLEN ((size_t)-1)
+#define FERRET_NEXT_STEP UINT64_MAX
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The FERRET_API_VERSION that the library was built with. */
+FERRET_API uint32_t ferret_api_version(void);
+
+/* ---- Sessions. 0 is success; otherwise one line of English is put into error (cut to error_size bytes with the final
+ * NUL; error may be null). exporters is as in FERRET_EXPORT. A deadline < 0 is the default (FERRET_STOP_DEADLINE). */
+FERRET_API int ferret_start(const char* exporters, char* error, size_t error_size);
+FERRET_API int ferret_stop(int64_t deadline_ms, char* error, size_t error_size);
+FERRET_API int ferret_flush(int64_t deadline_ms, char* error, size_t error_size);
+FERRET_API int ferret_is_recording(void);
+/* How much the current session lost, or the last one, for the reason with that name (see ferret/loss.h, for example
+ * "pool_exhausted"); a null reason is the sum of all, an unknown one gives 0. */
+FERRET_API uint64_t ferret_lost(const char* reason);
+
+/* ---- Scopes. A refused begin, or one while recording is off, gives {0}, whose end does nothing. End a scope once, on
+ * the thread that began it, innermost first. */
+typedef struct ferret_scope {
+  uint64_t word;
+} ferret_scope;
+
+FERRET_API ferret_scope ferret_scope_begin(const char* name, size_t length);
+FERRET_API ferret_scope ferret_annotation_begin(const char* name, size_t length);
+/* An operator: sequence_nr < 0 is none; fwd_thread > 0 makes it a backward op, of the forward op with that number on the
+ * thread with that id (ferret_thread_id); record_scope is at::RecordScope (0 function, 1 backward function, ...). */
+FERRET_API ferret_scope ferret_op_begin(const char* name, size_t length, int64_t sequence_nr, uint32_t fwd_thread,
+                                        uint8_t record_scope);
+FERRET_API void ferret_scope_end(ferret_scope scope);
+
+/* For call sites that record the same name again and again: look it up once, with any thread. 0 when the name table is
+ * full; a begin with 0 records the empty name. */
+FERRET_API uint32_t ferret_name_id(const char* name, size_t length);
+FERRET_API ferret_scope ferret_scope_begin_id(uint32_t name_id);
+
+/* A scope that may end on another thread. */
+typedef struct ferret_async {
+  uint32_t thread;
+  uint32_t handle;
+} ferret_async;
+
+FERRET_API ferret_async ferret_async_begin(const char* name, size_t length);
+FERRET_API void ferret_async_end(ferret_async scope);
+
+/* ---- Moments and numbers. */
+FERRET_API void ferret_instant(const char* name, size_t length);
+FERRET_API void ferret_counter(const char* name, size_t length, double value);
+/* The step on this thread ends here; FERRET_NEXT_STEP counts from 0. */
+FERRET_API void ferret_step(uint64_t number);
+FERRET_API void ferret_thread_name(const char* name, size_t length);
+/* The calling thread's logical id, from 1; 0 while recording is off. */
+FERRET_API uint32_t ferret_thread_id(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FERRET_C_API_H_ */
