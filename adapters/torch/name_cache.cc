@@ -8,18 +8,14 @@
 #include <cstring>
 #include <new>
 
+#include "adapters/torch/thread_memory.h"
 #include "ferret/internal/record_format.h"
 
 namespace ferret::torch_adapter {
 namespace {
 
-constexpr uint32_t kThreadSlots = 512;
 constexpr uint32_t kTableSlots = 2 * kMaxCachedNames;  // at most half full: probes stay short
-static_assert((kThreadSlots & (kThreadSlots - 1)) == 0 && (kTableSlots & (kTableSlots - 1)) == 0, "used as masks");
-
-// Trivial, so that it needs no destructor and is there as long as the thread. The loader allocates it, once, when a
-// thread first comes here.
-thread_local const CachedName* t_slots[kThreadSlots];
+static_assert((kTableSlots & (kTableSlots - 1)) == 0, "used as a mask");
 
 // Release by the thread that added the name, acquired by readers: the entry is complete before it is seen.
 std::atomic<const CachedName*> g_table[kTableSlots];
@@ -91,12 +87,13 @@ uint8_t UserNameFlags(std::string_view name) {
 }
 
 const CachedName* FindName(const char* name, uint32_t (*intern)(std::string_view)) {
-  const CachedName*& slot = t_slots[SlotOfAddress(name)];
-  if (slot != nullptr && Matches(*slot, name)) return slot;
+  ThreadMemory* const memory = OwnMemory();
+  const CachedName** const slot = memory == nullptr ? nullptr : &memory->names[SlotOfAddress(name)];
+  if (slot != nullptr && *slot != nullptr && Matches(**slot, name)) return *slot;
   const std::string_view text(name);
   if (text.size() > kMaxCachedLength) return nullptr;
   const CachedName* const found = FindInTable(text, intern);
-  if (found != nullptr) slot = found;
+  if (found != nullptr && slot != nullptr) *slot = found;
   return found;
 }
 

@@ -112,15 +112,20 @@ uint64_t Drain::Pass(uint64_t now_ticks) {
   while (!active_.empty()) {
     size_t most_behind = 0;
     uint64_t ticks = UINT64_MAX;
+    uint64_t others = now_ticks;  // the earliest that any other thread may still bring
     for (size_t i = 0; i < active_.size(); ++i) {
       const uint64_t next = NextTicks(*active_[i]);
       if (next < ticks) {
+        others = std::min(others, ticks);
         ticks = next;
         most_behind = i;
+      } else {
+        others = std::min(others, next);
       }
     }
     // Nothing unread is older than the most backward thread's next record.
-    if (ticks != 0) builder_.AdvanceTo(std::min(ticks, now_ticks));
+    builder_.AdvanceTo(std::min(ticks, now_ticks));
+    builder_.ReadAloneTo(others);
     if (!ReadFront(*active_[most_behind])) {
       active_[most_behind] = active_.back();
       active_.pop_back();

@@ -25,8 +25,10 @@ uint64_t Word(const char* record, uint32_t index) {
 
 // The text of a record with kInlineName, whose fixed part is `bytes` long.
 std::string* InlineName(const char* record, uint64_t header, uint32_t bytes) {
-  const uint64_t room = RecordBytes(header) - bytes - 8;
-  return new std::string(record + bytes + 8, std::min(Word(record, bytes / 8), room));
+  // Signed: a record that is too short for a text has none.
+  const int64_t room = int64_t{RecordBytes(header)} - bytes - 8;
+  if (room <= 0) return new std::string;
+  return new std::string(record + bytes + 8, std::min(Word(record, bytes / 8), static_cast<uint64_t>(room)));
 }
 
 std::string OsThreadName(int32_t os_tid) {
@@ -85,6 +87,10 @@ void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thre
 }
 
 void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
+  if (!trace.has_first && from < to) {
+    trace.has_first = true;
+    trace.first_ns = clock_->ToNs(Word(from, 1));
+  }
   while (from < to) {
     const uint64_t header = Word(from, 0);
     uint64_t ticks = Word(from, 1);
@@ -113,10 +119,6 @@ void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to)
 inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
   const bool is_op = TypeOf(header) == RecordType::kOpBegin;
   const uint8_t flags = FlagsOf(header);
-  if (!trace.has_first) {
-    trace.has_first = true;
-    trace.first_ns = now_ns;
-  }
   OpenScope scope;
   scope.id = next_id_++;
   scope.start_ns = now_ns;
@@ -182,7 +184,7 @@ inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, boo
   const int64_t duration = now_ns - scope.start_ns;
   (trace.open.empty() ? trace.root_children_ns : trace.open.back().children_ns) += duration;
   Emit(trace, scope, now_ns, duration - scope.children_ns, false, truncated);
-  steps_.OnClose(trace.thread, scope.start_ns, now_ns);
+  if (FERRET_UNLIKELY(steps_.WasOpenAtBoundary(trace.thread, scope.id))) steps_.OnClose(SurroundingsOf(trace), now_ns);
   if (FERRET_UNLIKELY((scope.flags & kEndsStep) != 0 && !truncated)) OptimizerEnded(trace, now_ns);
 }
 
@@ -204,8 +206,8 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
       for (size_t i = open->size(); i-- > 0;) {
         if ((*open)[i].handle != handle) continue;
         const OpenScope scope = (*open)[i];
+        if (open == &trace.open) LeaveNest(trace, i);
         open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
-        if (trace.inheriting > open->size()) trace.inheriting = 0;
         CloseAsync(trace, scope, now_ns, false);
         return;
       }
@@ -220,8 +222,25 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
     ++unmatched_remote_ends_;
     return;
   }
-  if (early_ends_.emplace(ScopeKey(thread, handle), EarlyEnd{now_ns}).second && found != traces_.end()) {
+  if (!early_ends_.emplace(ScopeKey(thread, handle), EarlyEnd{now_ns}).second) {
+    ++unmatched_remote_ends_;
+  } else if (found != traces_.end()) {
     ++found->second->early_ends;
+  }
+}
+
+// A scope that ends on another thread turns out to nest in nothing: what is and was inside of it moves one level out.
+// Scopes that have closed in it are delivered, and go on naming it as their parent.
+void EventBuilder::LeaveNest(ThreadTrace& trace, size_t place) {
+  const OpenScope& scope = trace.open[place];
+  int64_t& outer_children_ns = place == 0 ? trace.root_children_ns : trace.open[place - 1].children_ns;
+  steps_.OnLeave(trace.thread, scope.id, scope.parent_id, outer_children_ns);
+  outer_children_ns += scope.children_ns;
+  if (place + 1 < trace.open.size()) trace.open[place + 1].parent_id = scope.parent_id;
+  if (trace.inheriting == place + 1) {
+    trace.inheriting = 0;
+  } else if (trace.inheriting > place + 1) {
+    --trace.inheriting;
   }
 }
 
@@ -247,6 +266,7 @@ std::string_view EventBuilder::KeepText(std::string* text) {
 }
 
 uint32_t EventBuilder::ShownThread(uint32_t thread) const {
+  if (framework_threads_.empty()) return thread;
   auto found = framework_threads_.find(thread);
   return found != framework_threads_.end() && found->second != 0 ? found->second : thread;
 }
@@ -276,21 +296,37 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
     if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
     return;
   }
+  const bool can_link_now = linker_.CanLinkNow(trace.links, end_ns);
   if (scope.fwd_thread == 0) {
     FunctionEvent& event = NewEvent();
     fill(event);
     if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
-    const uint32_t thread = framework_ids ? trace.framework_thread : trace.thread;
-    linker_.AddForward(trace.links, {LinkThread(thread, framework_ids), scope.sequence_nr}, end_ns,
-                       {scope.start_ns, scope.id, trace.os_tid});
+    const LinkKey key{LinkThread(framework_ids ? trace.framework_thread : trace.thread, framework_ids),
+                      scope.sequence_nr};
+    const OpenForward forward{scope.start_ns, scope.id, trace.os_tid};
+    if (FERRET_LIKELY(can_link_now)) {
+      linker_.LinkForwardNow(key, forward);
+    } else {
+      linker_.AddForward(trace.links, key, end_ns, forward);
+    }
+    return;
+  }
+  const LinkKey key{LinkThread(scope.fwd_thread, framework_ids), scope.sequence_nr};
+  const bool is_wrapper = (scope.flags & kInheritsBackward) != 0;
+  if (FERRET_LIKELY(can_link_now)) {
+    FunctionEvent& event = NewEvent();
+    fill(event);
+    event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
+    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    ForwardBackwardLink link;
+    if (linker_.LinkBackwardNow(key, is_wrapper, &event, &link)) batch_->links.push_back(link);
     return;
   }
   WaitingOp op;
   fill(op.event);
   op.event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
   op.inline_name = scope.inline_name;
-  linker_.AddBackward(trace.links, {LinkThread(scope.fwd_thread, framework_ids), scope.sequence_nr}, op,
-                      (scope.flags & kInheritsBackward) != 0);
+  linker_.AddBackward(trace.links, key, op, is_wrapper);
 }
 
 void EventBuilder::OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) {
@@ -304,6 +340,7 @@ StepTracker::Surroundings EventBuilder::SurroundingsOf(const ThreadTrace& trace)
   StepTracker::Surroundings at;
   at.thread = trace.thread;
   at.first_ns = trace.first_ns;
+  at.next_id = next_id_;
   at.open_children_ns = trace.root_children_ns;
   if (!trace.open.empty()) {
     at.open_id = trace.open.back().id;
@@ -382,7 +419,6 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
     case RecordType::kStep: {
       const uint64_t number = Word(record, 2);
       StepTracker::Slice slice;
-      if (!trace.has_first) return;
       if (steps_.OnProgramStep(SurroundingsOf(trace), now_ns, number != kNextStep, number, &slice)) {
         EmitStep(trace, slice, now_ns);
       }

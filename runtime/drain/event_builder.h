@@ -51,6 +51,9 @@ class EventBuilder final : public Linker::Sink {
 
   // Every record with ticks below `ticks` has been consumed: links what waits for that.
   void AdvanceTo(uint64_t ticks) { linker_.Advance(clock_->ToNs(ticks)); }
+  // From here to the next AdvanceTo records of one thread are consumed, and no other thread has an unread one with
+  // ticks below `ticks`.
+  void ReadAloneTo(uint64_t ticks) { linker_.SetHorizon(clock_->ToNs(ticks)); }
   // Hands over what has been built so far.
   void DeliverBatch();
   // The session ends: closes open scopes at that moment, flagged, and delivers everything.
@@ -80,6 +83,7 @@ class EventBuilder final : public Linker::Sink {
   void End(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns);
+  void LeaveNest(ThreadTrace& trace, size_t place);
   void CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated);
   void CloseAll(ThreadTrace& trace, int64_t now_ns);
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);

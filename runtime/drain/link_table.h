@@ -3,9 +3,13 @@
 //
 // LinkTable: forward ops that wait for their backward op, by (thread, sequence number). Bounded.
 //
-// A program that runs forward with gradients on and never calls backward would fill any table. Two generations hold
-// the newest entries: when the younger is full, the older is dropped as a whole (its entries counted as evicted) and
-// they change places. So at least the `capacity` newest keys are always there, at most twice as many.
+// The newest ops stand in a small direct-mapped front, where consecutive numbers of a thread are neighbours and a
+// backward pass, which runs through them from the last to the first, finds each with one access. What a newer op
+// displaces from there moves into hash maps behind it.
+//
+// A program that runs forward with gradients on and never calls backward would fill any table. The hash maps are two
+// generations: when the younger is full, the older is dropped as a whole (its entries counted as evicted) and they
+// change places. So at least the `capacity` newest keys are always there, at most twice as many and the front.
 
 #ifndef FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 #define FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
@@ -13,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -45,37 +50,82 @@ struct OpenForward {
 
 class LinkTable {
  public:
-  explicit LinkTable(size_t capacity) : capacity_(capacity < 1 ? 1 : capacity) {}
+  explicit LinkTable(size_t capacity) : capacity_(capacity < 1 ? 1 : capacity), front_(kFrontSlots) {}
 
   // Of several forward ops with one key, the one that started last stays: nested ops share a number, and the innermost
-  // made the autograd node.
+  // made the autograd node. They are of one thread, whose ids are in the order of the begins, also within one tick.
   void Insert(const LinkKey& key, const OpenForward& op) {
-    if (auto it = young_.find(key); it != young_.end()) {
-      if (op.start_ns >= it->second.start_ns) it->second = op;
-      return;
-    }
-    if (!old_.empty()) {
-      if (auto it = old_.find(key); it != old_.end()) {
-        if (op.start_ns >= it->second.start_ns) it->second = op;
+    Slot& slot = SlotOf(key);
+    if (slot.used) {
+      if (slot.key == key) {
+        if (op.id > slot.op.id) slot.op = op;
         return;
       }
+      if (InsertIfKnownBehind(key, op)) return;
+      MoveBehind(slot);
+    } else if (InsertIfKnownBehind(key, op)) {
+      return;
     }
+    slot.key = key;
+    slot.op = op;
+    slot.used = true;
+    ++in_front_;
+  }
+
+  // Finds and forgets: one arrow for each forward op.
+  bool Take(const LinkKey& key, OpenForward* op) {
+    Slot& slot = SlotOf(key);
+    if (slot.used && slot.key == key) {
+      *op = slot.op;
+      slot.used = false;
+      --in_front_;
+      return true;
+    }
+    return TakeFrom(young_, key, op) || TakeFrom(old_, key, op);
+  }
+
+  uint64_t evicted() const { return evicted_; }
+  size_t size() const { return in_front_ + young_.size() + old_.size(); }
+
+  static constexpr size_t kFrontSlots = 8192;
+
+ private:
+  using Map = absl::flat_hash_map<LinkKey, OpenForward>;
+
+  struct Slot {
+    LinkKey key;
+    OpenForward op;
+    bool used = false;
+  };
+
+  Slot& SlotOf(const LinkKey& key) {
+    // Threads start at places far apart, numbers of a thread are neighbours.
+    const uint64_t place = static_cast<uint64_t>(key.sequence_nr) + key.thread * 0x9e3779b97f4a7c15;
+    return front_[place % kFrontSlots];
+  }
+
+  // A key is in one place only.
+  bool InsertIfKnownBehind(const LinkKey& key, const OpenForward& op) {
+    for (Map* map : {&young_, &old_}) {
+      if (map->empty()) continue;
+      auto it = map->find(key);
+      if (it == map->end()) continue;
+      if (op.id > it->second.id) it->second = op;
+      return true;
+    }
+    return false;
+  }
+
+  void MoveBehind(Slot& slot) {
     if (young_.size() >= capacity_) {
       evicted_ += old_.size();
       old_.clear();
       std::swap(old_, young_);
     }
-    young_.emplace(key, op);
+    young_.emplace(slot.key, slot.op);
+    slot.used = false;
+    --in_front_;
   }
-
-  // Finds and forgets: one arrow for each forward op.
-  bool Take(const LinkKey& key, OpenForward* op) { return TakeFrom(young_, key, op) || TakeFrom(old_, key, op); }
-
-  uint64_t evicted() const { return evicted_; }
-  size_t size() const { return young_.size() + old_.size(); }
-
- private:
-  using Map = absl::flat_hash_map<LinkKey, OpenForward>;
 
   static bool TakeFrom(Map& map, const LinkKey& key, OpenForward* op) {
     if (map.empty()) return false;
@@ -87,6 +137,8 @@ class LinkTable {
   }
 
   const size_t capacity_;
+  std::vector<Slot> front_;
+  size_t in_front_ = 0;
   Map young_;
   Map old_;
   uint64_t evicted_ = 0;

@@ -17,8 +17,8 @@ void LinkQueue::DropConsumed() {
 }
 
 bool Linker::Later(const LinkQueue* a, const LinkQueue* b) {
-  const int64_t end_a = a->candidates_[a->next_].end_ns;
-  const int64_t end_b = b->candidates_[b->next_].end_ns;
+  const int64_t end_a = a->head_end_ns();
+  const int64_t end_b = b->head_end_ns();
   return end_a != end_b ? end_a > end_b : a->order_ > b->order_;
 }
 
@@ -45,6 +45,7 @@ void Linker::AddBackward(LinkQueue& queue, const LinkKey& key, const WaitingOp& 
 }
 
 void Linker::Advance(int64_t watermark_ns) {
+  horizon_ns_ = INT64_MIN;
   while (!heap_.empty()) {
     LinkQueue& queue = *heap_.front();
     if (queue.candidates_[queue.next_].end_ns >= watermark_ns) return;
@@ -73,22 +74,26 @@ void Linker::Process(LinkQueue& queue) {
   }
   WaitingOp& op = queue.waiting_[queue.next_waiting_++];
   --waiting_;
-  OpenForward forward;
-  if (!table_.Take(candidate.key, &forward)) {
-    if (!candidate.is_wrapper) ++unmatched_;
-    sink_->OnBackward(op, nullptr);
-    return;
-  }
-  op.event.forward_id = forward.id;
   ForwardBackwardLink link;
-  link.flow_id = next_flow_++;
-  link.forward_id = forward.id;
-  link.backward_id = op.event.id;
-  link.forward_start_ns = forward.start_ns;
-  link.backward_start_ns = op.event.start_ns;
-  link.forward_os_tid = forward.os_tid;
-  link.backward_os_tid = op.event.device_resource_id;
-  sink_->OnBackward(op, &link);
+  const bool linked = LinkBackwardNow(candidate.key, candidate.is_wrapper, &op.event, &link);
+  sink_->OnBackward(op, linked ? &link : nullptr);
+}
+
+bool Linker::LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, ForwardBackwardLink* link) {
+  OpenForward forward;
+  if (!table_.Take(key, &forward)) {
+    if (!is_wrapper) ++unmatched_;
+    return false;
+  }
+  event->forward_id = forward.id;
+  link->flow_id = next_flow_++;
+  link->forward_id = forward.id;
+  link->backward_id = event->id;
+  link->forward_start_ns = forward.start_ns;
+  link->backward_start_ns = event->start_ns;
+  link->forward_os_tid = forward.os_tid;
+  link->backward_os_tid = event->device_resource_id;
+  return true;
 }
 
 }  // namespace ferret::internal

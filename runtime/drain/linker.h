@@ -12,6 +12,9 @@
 //     thread 1  F F F B B |          heads are merged by end time ──► LinkTable ──► resolved backward events
 //     thread 2  B B |                up to the watermark
 //
+// While the thread being read is behind all others, which is nearly always, nothing needs to wait: its ops up to the
+// horizon, the earliest of what is still unread elsewhere, are linked as they come.
+//
 // Drain thread only.
 
 #ifndef FERRET_RUNTIME_DRAIN_LINKER_H_
@@ -38,6 +41,7 @@ class LinkQueue {
   // `order` breaks ties between threads: the thread's logical id.
   explicit LinkQueue(uint32_t order) : order_(order) {}
   bool empty() const { return next_ == candidates_.size(); }
+  int64_t head_end_ns() const { return candidates_[next_].end_ns; }
 
  private:
   friend class Linker;
@@ -77,6 +81,17 @@ class Linker {
   void AddForward(LinkQueue& queue, const LinkKey& key, int64_t end_ns, const OpenForward& op);
   void AddBackward(LinkQueue& queue, const LinkKey& key, const WaitingOp& op, bool is_wrapper);
 
+  // Until the next call of SetHorizon or Advance, ops are added for one thread only, and no other thread has an unread
+  // op that ends before horizon_ns.
+  void SetHorizon(int64_t horizon_ns) { horizon_ns_ = horizon_ns; }
+  // Whether an op of this queue that ends then can be linked at once, without being added.
+  bool CanLinkNow(const LinkQueue& queue, int64_t end_ns) const {
+    return end_ns < horizon_ns_ && queue.empty() && (heap_.empty() || end_ns < heap_.front()->head_end_ns());
+  }
+  void LinkForwardNow(const LinkKey& key, const OpenForward& op) { table_.Insert(key, op); }
+  // Sets forward_id and returns true if there is a partner.
+  bool LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, ForwardBackwardLink* link);
+
   // Every op that ended before watermark_ns has been added. Links all of them.
   void Advance(int64_t watermark_ns);
   // No more ops will be added before these are linked.
@@ -99,6 +114,7 @@ class Linker {
   const size_t max_waiting_;
   Sink* const sink_;
   std::vector<LinkQueue*> heap_;  // queues with candidates, the one with the earliest end on top
+  int64_t horizon_ns_ = INT64_MIN;
   int64_t next_flow_ = 1;
   uint64_t unmatched_ = 0;
   uint64_t hurried_ = 0;

@@ -34,14 +34,28 @@ class StepTracker {
   struct Surroundings {
     uint32_t thread = 0;           // Ferret's logical id
     int64_t first_ns = 0;          // the thread's first record
+    int64_t next_id = 0;           // ids of scopes that have begun are below
     int64_t open_id = 0;           // innermost scope still open, 0 for none
     int64_t open_start_ns = 0;     // its begin
     int64_t open_children_ns = 0;  // time of its (or, without one, of the thread's) direct children so far
   };
 
-  // A scope closed on this thread. Cheap: called for every scope of the step thread.
-  void OnClose(uint32_t thread, int64_t start_ns, int64_t end_ns) {
-    if (thread == thread_ && start_ns < boundary_ns_) clear_from_ns_ = std::max(clear_from_ns_, end_ns);
+  // Of a scope that closes; called for every scope of every thread.
+  bool WasOpenAtBoundary(uint32_t thread, int64_t scope_id) const {
+    return thread == thread_ && scope_id < boundary_next_id_;
+  }
+  // Such a scope has closed; `at` is what is around now.
+  void OnClose(const Surroundings& at, int64_t end_ns) {
+    clear_from_ns_ = end_ns;
+    base_id_ = at.open_id;
+    base_children_ns_ = at.open_children_ns;
+  }
+  // An open scope turned out to be asynchronous: its direct children become those of the scope around it, which had
+  // `outer_children_ns` before.
+  void OnLeave(uint32_t thread, int64_t scope_id, int64_t outer_id, int64_t outer_children_ns) {
+    if (thread != thread_ || scope_id != base_id_) return;
+    base_id_ = outer_id;
+    base_children_ns_ += outer_children_ns;
   }
 
   // The optimizer's step ended. False if the program marks its steps, or on another thread than the first.
@@ -65,16 +79,20 @@ class StepTracker {
     if (thread_ == 0) {
       thread_ = at.thread;
       boundary_ns_ = at.first_ns;
+      // What another thread left behind, if the program's steps take over from its optimizers.
+      clear_from_ns_ = base_id_ = base_children_ns_ = 0;
     }
     if (at.thread != thread_) return false;
     slice->number = number;
     slice->start_ns = std::min(now_ns, std::max({boundary_ns_, clear_from_ns_, at.open_start_ns}));
-    const int64_t children = at.open_children_ns - (at.open_id == open_id_ ? children_at_boundary_ : 0);
+    // The innermost open scope has had all of its children since the slice's start, unless it was open before that.
+    const int64_t children = at.open_children_ns - (at.open_id == base_id_ ? base_children_ns_ : 0);
     slice->self_ns = std::max<int64_t>(0, now_ns - slice->start_ns - children);
     next_number_ = number + 1;
     boundary_ns_ = now_ns;
-    open_id_ = at.open_id;
-    children_at_boundary_ = at.open_children_ns;
+    boundary_next_id_ = at.next_id;
+    base_id_ = at.open_id;
+    base_children_ns_ = at.open_children_ns;
     return true;
   }
 
@@ -82,9 +100,13 @@ class StepTracker {
   bool program_marks_ = false;
   uint64_t next_number_ = 0;
   int64_t boundary_ns_ = 0;
+  int64_t boundary_next_id_ = 0;
+  // The latest end of a scope that was open at the boundary.
   int64_t clear_from_ns_ = 0;
-  int64_t open_id_ = 0;
-  int64_t children_at_boundary_ = 0;
+  // The innermost scope open at the boundary, or then around the latest scope that ended so; and the time that its
+  // children had taken by then.
+  int64_t base_id_ = 0;
+  int64_t base_children_ns_ = 0;
 };
 
 }  // namespace ferret::internal

@@ -80,21 +80,30 @@ absl::Status ExporterRunner::Flush(absl::Time deadline) {
   return request->done ? request->status : absl::DeadlineExceededError("the exporter was abandoned");
 }
 
+void ExporterRunner::RequestStop(absl::Time deadline) {
+  if (stop_requested_) return;
+  stop_requested_ = true;
+  const RunnerClock::Time now = state_->clock().Now();
+  stop_at_ = state_->clock().At(deadline);
+  // The last eighth is for an exporter that uses up all the time it is given to return from Close.
+  const auto eighth = (stop_at_ - now) / 8;
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->stopping = true;
+    state_->drain_until = now + 4 * eighth;
+    state_->flush_until = now + 6 * eighth;
+    state_->close_until = now + 7 * eighth;
+  }
+  state_->work.notify_one();
+}
+
 absl::Status ExporterRunner::Stop(absl::Time deadline) {
   if (stopped_) return stop_result_;
   stopped_ = true;
+  RequestStop(deadline);
   RunnerClock& clock = state_->clock();
-  const RunnerClock::Time now = clock.Now();
-  const RunnerClock::Time end = clock.At(deadline);
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->stopping = true;
-  // The last eighth is for an exporter that uses up all the time it is given to return from Close.
-  const auto eighth = (end - now) / 8;
-  state_->drain_until = now + 4 * eighth;
-  state_->flush_until = now + 6 * eighth;
-  state_->close_until = now + 7 * eighth;
-  state_->work.notify_one();
-  while (!state_->finished && clock.Now() < end) clock.WaitUntil(state_->done, lock, end);
+  while (!state_->finished && clock.Now() < stop_at_) clock.WaitUntil(state_->done, lock, stop_at_);
   if (!state_->finished) return stop_result_ = Abandon(std::move(lock));
   stop_result_ = !state_->disabled.ok() ? state_->disabled : state_->close_status;
   lock.unlock();

@@ -8,9 +8,9 @@
 // disabled, and what comes afterwards is counted as failed; one that hangs when the session stops is abandoned, thread
 // and all.
 //
-// Who calls what: Push, the drain thread; counts, status, destination, any thread; Flush, any thread; Stop and the
-// destructor, one thread. In the child of a fork the exporter's thread does not exist: the child must not touch a
-// runner, not even destroy it.
+// Who calls what: Push, the drain thread; counts, status, destination, any thread; Flush, any thread; RequestStop,
+// Stop and the destructor, one thread. In the child of a fork the exporter's thread does not exist: the child must not
+// touch a runner, not even destroy it.
 
 #ifndef FERRET_RUNTIME_EXPORT_EXPORTER_RUNNER_H_
 #define FERRET_RUNTIME_EXPORT_EXPORTER_RUNNER_H_
@@ -77,6 +77,9 @@ class ExporterRunner {
   // exporter is never called again, and the result is DeadlineExceeded. Otherwise the result is the first error that
   // disabled the exporter or that flushing and closing it gave.
   absl::Status Stop(absl::Time deadline);
+  // Begins the same and returns at once. Called for all exporters before Stop is called for each, it gives every one of
+  // them the whole time, also those behind one that hangs. The first call's deadline holds.
+  void RequestStop(absl::Time deadline);
 
   ExporterCounts counts() const;
   // OK unless the exporter is disabled.
@@ -91,6 +94,8 @@ class ExporterRunner {
   const std::string name_;
   ExporterThread* state_;  // deleted by the destructor, unless the thread was abandoned
   std::thread thread_;
+  bool stop_requested_ = false;
+  RunnerClock::Time stop_at_;
   bool stopped_ = false;
   bool abandoned_ = false;
   absl::Status stop_result_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -153,18 +152,9 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
 
 // All at once: one that hangs must not take the others' time.
 absl::Status SessionRun::StopRunners(absl::Time deadline) {
-  std::vector<absl::Status> results(runners_.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < runners_.size(); ++i) {
-    threads.emplace_back([&, i] {
-      Recorder::SuppressThisThread();
-      results[i] = runners_[i]->Stop(deadline);
-    });
-  }
-  if (!runners_.empty()) results[0] = runners_[0]->Stop(deadline);
-  for (std::thread& thread : threads) thread.join();
+  for (const auto& runner : runners_) runner->RequestStop(deadline);
   absl::Status status;
-  for (const absl::Status& result : results) status.Update(result);
+  for (const auto& runner : runners_) status.Update(runner->Stop(deadline));
   return status;
 }
 

@@ -518,6 +518,28 @@ TEST_F(ExporterRunnerTest, ASlowExporterStillClosesSinceTheRestIsDroppedHalfWayT
   EXPECT_EQ(runner->counts().dropped, 4u);
 }
 
+TEST_F(ExporterRunnerTest, StoppingIsRequestedOfAllFirstSoThatOneThatHangsDoesNotTakeTheOthersTime) {
+  const auto release = std::make_shared<Gate>();
+  const auto hanging_script = std::make_shared<Script>();
+  hanging_script->on_open = [=] {
+    release->Wait();
+    return absl::OkStatus();
+  };
+  ExporterRunner hanging(std::make_unique<ScriptedExporter>(hanging_script), SessionInfo(), options_);
+  auto fine = Start();
+  fine->Push(MakeBatch(1));
+  const absl::Time deadline = absl::Now() + absl::Hours(1);
+  hanging.RequestStop(deadline);
+  fine->RequestStop(deadline);
+  while (script_->Count("destroyed") == 0) std::this_thread::yield();
+  clock_->Advance(absl::Hours(2));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(hanging.Stop(deadline)));
+  fine->Stop(deadline).IgnoreError();
+  EXPECT_EQ(fine->counts().exported, 1u);
+  EXPECT_EQ(script_->Count("close"), 1u);
+  release->Open();
+}
+
 TEST_F(ExporterRunnerTest, WithoutAReporterLinesGoToStandardError) {
   options_.report = nullptr;
   script_->on_open = [] { return absl::NotFoundError("nothing"); };

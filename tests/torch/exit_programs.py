@@ -1,9 +1,11 @@
 # Copyright The Ferret Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ways for a PyTorch program to end, and to fork: python3 exit_programs.py NAME [ARGUMENT]"""
+"""Ways for a PyTorch program to end, to fork, to bring the adapter in: python3 exit_programs.py NAME [ARGUMENT]"""
 import atexit
 import os
+import shutil
 import sys
+import tempfile
 
 import torch
 
@@ -55,6 +57,14 @@ def loads_the_adapter_itself():
     work()
     torch.ops.load_library(sys.argv[2])
     with torch.profiler.record_function("after the adapter came"):
+        work()
+
+
+def loads_the_adapter_twice():
+    """A second copy, under another path, finds the first one and leaves the recording to it."""
+    torch.ops.load_library(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        torch.ops.load_library(shutil.copy(sys.argv[2], folder))
         work()
 
 

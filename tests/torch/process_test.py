@@ -53,6 +53,13 @@ class ProcessTest(ferret_run.FerretTest):
                     env={"FERRET_EXPORT": f"chrome_trace:{path}"})
         self.assertEqual(len(self.load(path).named("after the adapter came")), 1)
 
+    def test_second_copy_of_the_adapter_records_nothing(self):
+        path = ferret_run.temporary_folder("twice") / "trace.json"
+        result = self.python(HERE / "exit_programs.py", "loads_the_adapter_twice", self.adapter,
+                             env={"FERRET_EXPORT": f"chrome_trace:{path}"})
+        self.assertEqual(result.stderr.count("libferret_torch.so is loaded twice"), 1, result.stderr)
+        self.assertEqual(len(self.load(path).named("aten::add")), 1)
+
     def test_adapter_without_ferret_export_records_nothing(self):
         folder = ferret_run.temporary_folder("off")
         self.python(HERE / "exit_programs.py", "loads_the_adapter_itself", self.adapter)

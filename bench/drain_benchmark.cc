@@ -1,0 +1,92 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the drain costs an event: chunks full of records in, finished FunctionEvents out, on one core, nothing else
+// running. items_per_second is finished events a second.
+//
+//   Plain    pairs of nested scopes
+//   Linked   forward ops and, in reverse, their backward ops, as a training step has them: every event is linked
+
+#include <benchmark/benchmark.h>
+
+#include <memory>
+
+#include "ferret/scope.h"
+#include "runtime/clock/cpu_clock.h"
+#include "runtime/drain/drain.h"
+#include "runtime/record/recorder.h"
+
+namespace ferret {
+namespace {
+
+using internal::Drain;
+using internal::Recorder;
+
+constexpr int kEvents = 100'000;  // fit the pool
+
+class CountingSink final : public internal::BatchSink {
+ public:
+  std::shared_ptr<EventBatch> NewBatch() override {
+    std::shared_ptr<EventBatch> batch = std::move(spare_);
+    if (batch == nullptr) return std::make_shared<EventBatch>();
+    batch->Clear();
+    return batch;
+  }
+  void Push(std::shared_ptr<EventBatch> batch) override {
+    events += batch->events.size();
+    links += batch->links.size();
+    spare_ = std::move(batch);
+  }
+  uint64_t events = 0;
+  uint64_t links = 0;
+
+ private:
+  std::shared_ptr<EventBatch> spare_;
+};
+
+void RecordPlain() {
+  for (int i = 0; i < kEvents / 2; ++i) {
+    FERRET_SCOPE("outer");
+    FERRET_SCOPE("inner");
+  }
+}
+
+void RecordLinked() {
+  static int64_t number = 0;
+  constexpr int kOpsInStep = 500;
+  const uint32_t thread = ThreadId();
+  for (int step = 0; step < kEvents / (2 * kOpsInStep); ++step) {
+    for (int i = 0; i < kOpsInStep; ++i) { FERRET_OP_SCOPE("forward", ForwardOp(number + i)); }
+    for (int i = kOpsInStep; i-- > 0;) { FERRET_OP_SCOPE("backward", BackwardOp(number + i, thread)); }
+    number += kOpsInStep;
+  }
+}
+
+void RunDrain(benchmark::State& state, void (*record)()) {
+  Recorder::Config config;
+  static Recorder* const recorder = Recorder::Create(config);
+  recorder->Start(true);
+  ClockMap clock = StartClockMap(true, WallOffsetNs());
+  CountingSink sink;
+  Drain drain({}, recorder, &clock, &sink);
+  for (auto _ : state) {
+    state.PauseTiming();
+    record();
+    const uint64_t now = ReadTicks(true);
+    state.ResumeTiming();
+    drain.Pass(now);
+  }
+  Recorder::Stop();
+  drain.Finish(ReadTicks(true));
+  state.SetItemsProcessed(static_cast<int64_t>(sink.events));
+  state.counters["links/event"] = static_cast<double>(sink.links) / static_cast<double>(sink.events);
+}
+
+void Plain(benchmark::State& state) { RunDrain(state, &RecordPlain); }
+void Linked(benchmark::State& state) { RunDrain(state, &RecordLinked); }
+
+BENCHMARK(Plain)->Unit(benchmark::kMillisecond);
+BENCHMARK(Linked)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace ferret
