@@ -53,7 +53,11 @@ bool AppendJsonText(std::string_view bytes, std::string* out) {
   bool well_formed = true;
   for (size_t i = 0; i < bytes.size();) {
     const uint8_t byte = static_cast<uint8_t>(bytes[i]);
-    if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f) {
+    if (byte == '\\' && i + 1 == bytes.size()) {
+      // The same character; but Perfetto (v52) takes the quote after "\\" for an escaped one and refuses the whole trace.
+      *out += "\\u005c";
+      ++i;
+    } else if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f) {
       AppendEscape(byte, out);
       ++i;
     } else if (byte < 0x80) {

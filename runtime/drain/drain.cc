@@ -98,7 +98,7 @@ bool Drain::ReadFront(ThreadTrace& trace) {
   return !trace.chunks.empty() && LookAtFront(trace);
 }
 
-uint64_t Drain::Pass(uint64_t now_ticks) {
+uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
   pass_bytes_ = 0;
   TakeAnnounced();
   ReleaseStaleChunks();
@@ -135,7 +135,7 @@ uint64_t Drain::Pass(uint64_t now_ticks) {
   for (ThreadTrace* trace : over_) {
     if (builder_.IsOver(*trace)) builder_.Remove(*trace);
   }
-  builder_.DeliverBatch();
+  if (deliver) builder_.DeliverBatch();
   return pass_bytes_;
 }
 

@@ -29,8 +29,9 @@ class Drain {
   // Takes over the chunks that the recorder's last session left open.
   Drain(const EventBuilder::Config& config, Recorder* recorder, const ClockMap* clock, BatchSink* sink);
 
-  // `now_ticks`: read before the call. Returns the bytes of records that were read.
-  uint64_t Pass(uint64_t now_ticks);
+  // `now_ticks`: read before the call. Without `deliver` a batch that is not full is kept for the next pass. Returns the
+  // bytes of records that were read.
+  uint64_t Pass(uint64_t now_ticks, bool deliver = true);
   // The last pass of a session, after recording was turned off: reads what is there, closes open scopes, delivers, and
   // leaves the chunks that threads still hold to the next session.
   void Finish(uint64_t now_ticks);

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "runtime/clock/cpu_clock.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kShortestSleepNs = 1'000'000;
 constexpr int64_t kLongestSleepNs = 10'000'000;
 constexpr int64_t kLongestAnchorIntervalNs = 1'000'000'000;
+// How long a batch may wait to be filled: each one wakes every exporter's thread.
+constexpr int64_t kLongestWaitForBatchNs = 20'000'000;
 // From this much in one pass on, the next pass comes soon.
 constexpr uint64_t kBusyPassBytes = 64 * 1024;
 // Chunks that recording threads should find without page faults, at the start and later on.
@@ -34,13 +37,17 @@ DrainThread::~DrainThread() {
   if (thread_.joinable()) thread_.join();
 }
 
-void DrainThread::Start() {
+bool DrainThread::Start() {
   // The new thread inherits a mask that blocks every signal: handlers of the host never run on it.
   sigset_t all, previous;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &previous);
-  thread_ = std::thread([this] { Run(); });
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+  }
   pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  return thread_.joinable();
 }
 
 void DrainThread::Run() {
@@ -49,10 +56,12 @@ void DrainThread::Run() {
   int64_t sleep_ns = kShortestSleepNs;
   for (;;) {
     bool finish;
+    bool flush;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       finish = finish_requested_;
       ++passes_begun_;
+      flush = passes_begun_ <= flush_until_;
     }
     KeepClock();
     uint64_t bytes = 0;
@@ -60,7 +69,10 @@ void DrainThread::Run() {
     if (finish) {
       drain_.Finish(now);
     } else {
-      bytes = drain_.Pass(now);
+      const int64_t now_ns = MonotonicNs();
+      const bool deliver = flush || now_ns - last_delivery_ns_ >= kLongestWaitForBatchNs;
+      if (deliver) last_delivery_ns_ = now_ns;
+      bytes = drain_.Pass(now, deliver);
     }
     PublishStats();
     {
@@ -119,6 +131,7 @@ bool DrainThread::Flush(TimePoint deadline) {
     // A pass that has begun may have looked already: the one after it has not.
     std::lock_guard<std::mutex> lock(mutex_);
     passes = passes_begun_ + 1;
+    flush_until_ = std::max(flush_until_, passes);
   }
   return WaitFor(passes, deadline);
 }

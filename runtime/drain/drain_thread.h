@@ -46,7 +46,8 @@ class DrainThread {
   DrainThread(const Config& config, Recorder* recorder, BatchSink* sink);
   ~DrainThread();
 
-  void Start();
+  // False when the system gives no thread.
+  bool Start();
 
   using TimePoint = std::chrono::steady_clock::time_point;
   // Waits until everything that was recorded before the call has been handed to the sink. False at the deadline.
@@ -71,6 +72,7 @@ class DrainThread {
   Drain drain_;     // drain thread only, once that runs
   std::thread thread_;
 
+  int64_t last_delivery_ns_ = 0;
   int64_t next_anchor_ns_ = 0;
   int64_t anchor_interval_ns_ = 1'000'000;
 
@@ -78,6 +80,7 @@ class DrainThread {
   std::condition_variable done_;
   uint64_t passes_begun_ = 0;
   uint64_t passes_ended_ = 0;
+  uint64_t flush_until_ = 0;  // the pass up to which everything read is delivered at once
   bool finish_requested_ = false;
   bool finished_ = false;
   DrainStats stats_;

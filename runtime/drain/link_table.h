@@ -104,15 +104,17 @@ class LinkTable {
     return front_[place % kFrontSlots];
   }
 
-  // A key is in one place only.
+  // A key is in one place only. One that is used again is new again: it must not go with the older generation.
   bool InsertIfKnownBehind(const LinkKey& key, const OpenForward& op) {
-    for (Map* map : {&young_, &old_}) {
-      if (map->empty()) continue;
-      auto it = map->find(key);
-      if (it == map->end()) continue;
+    if (auto it = young_.find(key); it != young_.end()) {
       if (op.id > it->second.id) it->second = op;
       return true;
     }
+    if (old_.empty()) return false;
+    auto it = old_.find(key);
+    if (it == old_.end()) return false;
+    if (op.id < it->second.id) return true;
+    old_.erase(it);
     return false;
   }
 

@@ -10,6 +10,16 @@
 #include <new>
 
 namespace ferret::internal {
+namespace {
+
+// The queue's own worst case, every chunk waiting in the blocks of every thread in turn, takes more memory than the
+// chunks. This is room for every chunk once, and for a full and a half-read block of each of the first threads.
+size_t OpenQueueCapacity(const ChunkPool::Config& config) {
+  constexpr size_t kThreadsWithBlocks = 256;
+  return config.max_chunks + 2 * ChunkQueue::BLOCK_SIZE * std::min<size_t>(config.max_threads, kThreadsWithBlocks);
+}
+
+}  // namespace
 
 std::unique_ptr<ChunkPool> ChunkPool::Create(const Config& config) {
   const size_t bytes = size_t{config.max_chunks} * config.chunk_bytes;
@@ -18,11 +28,10 @@ std::unique_ptr<ChunkPool> ChunkPool::Create(const Config& config) {
   return std::unique_ptr<ChunkPool>(new (std::nothrow) ChunkPool(config, static_cast<char*>(region)));
 }
 
-// The open queue is sized so that try_enqueue never has to allocate: every chunk once, plus a block for each producer.
 ChunkPool::ChunkPool(const Config& config, char* region)
     : config_(config),
       region_(region),
-      open_(config.max_chunks, config.max_threads, 0),
+      open_(OpenQueueCapacity(config)),
       free_(config.max_chunks, 1, 0),
       free_token_(free_) {}
 
@@ -54,7 +63,8 @@ void ChunkPool::Recycle(Chunk* chunk) {
   // Release, acquired by Take: the drain's reads of the chunk are over before a thread writes into it again.
   chunk->owner.store(kOwnerFree, std::memory_order_release);
   free_.enqueue(free_token_, chunk);
-  recycled_.fetch_add(1, std::memory_order_relaxed);
+  // Release, acquired by recycled(): a thread that looks again because of the new count finds the chunk.
+  recycled_.fetch_add(1, std::memory_order_release);
 }
 
 void ChunkPool::Prefault(uint32_t ready) {

@@ -53,8 +53,11 @@ class ChunkPool {
   // The same, up to max_chunks.
   Chunk* TakeFreeGrowing() { return Take(config_.max_chunks); }
 
-  // False when the queue has no room (it is sized for every chunk): the caller keeps the chunk.
-  bool Announce(moodycamel::ProducerToken& token, Chunk* chunk) { return open_.try_enqueue(token, chunk); }
+  // False when the queue needs memory and there is none. It allocates only when a thread beyond the first few hundred
+  // announces its first chunk, or one has more chunks waiting than ever before.
+  bool Announce(moodycamel::ProducerToken& token, Chunk* chunk) {
+    return open_.try_enqueue(token, chunk) || open_.enqueue(token, chunk);
+  }
   ChunkQueue& open_queue() { return open_; }
 
   // Drain thread.
@@ -67,8 +70,9 @@ class ChunkPool {
   // into the chunk it holds, which then reaches nobody.
   void Retire();
 
-  // Changes whenever a chunk was recycled: a thread that found nothing need not look again before. Relaxed: a hint.
-  uint32_t recycled() const { return recycled_.load(std::memory_order_relaxed); }
+  // Changes whenever a chunk was recycled: a thread that found nothing need not look again before. Acquire, released by
+  // Recycle: whoever sees the new count finds the chunk in the free queue.
+  uint32_t recycled() const { return recycled_.load(std::memory_order_acquire); }
   // Fewer than a quarter of the chunks can be handed out. Approximate, any thread.
   bool RunningLow() const;
   uint32_t chunks_used() const;

@@ -26,8 +26,8 @@ uint32_t InlineBytes(std::string_view name) {
 }
 
 // Reserves room for the record with its name inline, the worst case.
-Place EnterNamed(uint32_t bytes, std::string_view name) {
-  return Recorder::Enter(bytes + InlineBytes(name), Room::kBegin);
+Place EnterNamed(uint32_t bytes, std::string_view name, Room room = Room::kBegin) {
+  return Recorder::Enter(bytes + InlineBytes(name), room);
 }
 
 // Writes header and, when the table has no room, the text behind the `bytes` of the record. Returns the final size.
@@ -166,7 +166,7 @@ void RecordCounter(std::string_view name, double value) {
 }
 
 void RecordStep(uint64_t number) {
-  const Place place = Recorder::Enter(kStepBytes, Room::kBegin);
+  const Place place = Recorder::Enter(kStepBytes, Room::kNote);
   if (!place) return;
   Put(place.at, 0, RecordHeader(RecordType::kStep, kStepBytes, kNoFlags, 0));
   Put(place.at, 2, number);
@@ -175,7 +175,7 @@ void RecordStep(uint64_t number) {
 }
 
 void RecordThreadName(std::string_view name) {
-  const Place place = EnterNamed(kThreadNameBytes, name);
+  const Place place = EnterNamed(kThreadNameBytes, name, Room::kNote);
   if (!place) return;
   const uint32_t id = Recorder::NameId(place.state, name);
   const uint32_t bytes = PutNamedHeader(place.at, RecordType::kThreadName, kThreadNameBytes, kNoFlags, id, name);

@@ -60,6 +60,9 @@ bool Recorder::uses_cycle_counter() { return g_cycle_counter.load(std::memory_or
 Recorder* Recorder::Create(const Config& config) {
   std::unique_ptr<Recorder> recorder(new (std::nothrow) Recorder(config));
   if (recorder == nullptr || sem_init(&recorder->wake_, 0, 0) != 0) return nullptr;
+  // Made now: a signal handler that interrupted the construction on its own thread would wait for it for ever.
+  ThreadRegistry::Global();
+  NameTable::Global();
   recorder->pool_ = ChunkPool::Create(config.pool);
   if (recorder->pool_ == nullptr) return nullptr;
   return recorder.release();
@@ -139,7 +142,7 @@ Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
       ThreadState* state = ThreadRegistry::Global().Acquire();
       if (state == nullptr) {
         t_writer = &g_refused;
-        ThreadRegistry::Global().CountUnowned(LossReason::kTooManyThreads);
+        if (room == Room::kBegin) ThreadRegistry::Global().CountUnowned(LossReason::kTooManyThreads);
         return {};
       }
       // Complete, and closed, before the pointer is stored.
@@ -148,7 +151,7 @@ Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
       return Attach(state, epoch, bytes, room);
     }
     case WriterKind::kCreating:
-      ThreadRegistry::Global().CountUnowned(LossReason::kNestedInSignal);
+      if (room == Room::kBegin) ThreadRegistry::Global().CountUnowned(LossReason::kNestedInSignal);
       return {};
     case WriterKind::kExited:
       if (room == Room::kBegin) ThreadRegistry::Global().CountUnowned(LossReason::kAfterThreadExit);
@@ -165,7 +168,7 @@ Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
 bool Recorder::Fits(const ThreadState* state, uint32_t bytes, Room room) {
   const Chunk* const chunk = state->current;
   if (chunk == nullptr) return false;
-  const uint32_t limit = room == Room::kBegin ? chunk->begin_limit() : chunk->end_limit();
+  const uint32_t limit = room == Room::kEnd ? chunk->end_limit() : chunk->begin_limit();
   return static_cast<uint32_t>(state->cursor - state->chunk) + bytes <= limit;
 }
 
@@ -173,7 +176,7 @@ Recorder::Place Recorder::EnterLive(ThreadState* state, uint32_t epoch, uint32_t
   if (state->gate.load(std::memory_order_relaxed) == kGateClosed) {
     // In a signal handler, in the middle of a record of the same thread. Only begins count: a scope that this handler
     // began was refused for the same reason.
-    if (room == Room::kBegin) state->Count(LossReason::kNestedInSignal);
+    if (room == Room::kBegin) state->CountNestedInSignal();
     return {};
   }
   CloseGate(state);
@@ -194,6 +197,13 @@ Recorder::Place Recorder::Attach(ThreadState* state, uint32_t epoch, uint32_t by
     state->open_token.reset();
     state->recorder = recorder;
     state->open_token.emplace(recorder->pool_->open_queue());
+  }
+  if (state->session != recorder->first_epoch()) {
+    // Another session, perhaps another pool: a refusal by the last one says nothing about this one, and its losses are
+    // not this one's to tell.
+    state->session = recorder->first_epoch();
+    state->refused = false;
+    state->unreported = 0;
   }
   const uint32_t previous_epoch = state->epoch;
   state->epoch = epoch;
@@ -280,7 +290,11 @@ Chunk* Recorder::TakeChunk(ThreadState* state, Room room) {
   if (chunk == nullptr && config_.policy == OverflowPolicy::kGrow) chunk = pool_->TakeFreeGrowing();
   if (chunk == nullptr) {
     Wake();
-    if (config_.policy == OverflowPolicy::kBlock && room == Room::kBegin) chunk = TakeChunkBlocking();
+    if (config_.policy == OverflowPolicy::kBlock) {
+      // An end does not wait, and does not take the next begin's wait away.
+      if (room == Room::kEnd) return nullptr;
+      chunk = TakeChunkBlocking();
+    }
   }
   state->refused = chunk == nullptr;
   state->recycled_seen = recycled;

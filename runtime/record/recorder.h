@@ -79,7 +79,9 @@ class Recorder {
     ThreadState* state = nullptr;
     explicit operator bool() const { return at != nullptr; }
   };
-  enum class Room : uint8_t { kBegin, kEnd };
+  // kNote: a record that nobody counts as an attempt (a step, a thread's name). It goes where begins go, and is not
+  // counted when it is refused.
+  enum class Room : uint8_t { kBegin, kNote, kEnd };
   static Place Enter(uint32_t bytes, Room room);
   static void Commit(const Place& place, uint32_t bytes);
   static uint64_t ReadTicks();

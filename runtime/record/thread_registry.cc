@@ -51,6 +51,7 @@ ThreadState* ThreadRegistry::Acquire() {
   state->end_word = RecordHeader(RecordType::kScopeEnd, kEndBytes, kNoFlags, 1);
   state->epoch = 0;
   state->chunk_sequence = 0;
+  state->session = 0;
   state->refused = false;
   state->unreported = 0;
   state->exit_rounds = 0;

@@ -46,6 +46,7 @@ struct ThreadState : Writer {
   uint32_t chunk_sequence = 0;
   int32_t os_tid = 0;
 
+  uint32_t session = 0;  // Recorder::first_epoch() of the session that what follows is about
   // A refused thread looks for a chunk again only when one was recycled since: the drop path then costs a few ns.
   bool refused = false;
   uint32_t recycled_seen = 0;
@@ -54,15 +55,21 @@ struct ThreadState : Writer {
   uint64_t unreported_since = 0;
   LossReason unreported_reason = LossReason::kPoolExhausted;
 
-  // Written by the thread (and by its signal handlers: hence the read-modify-write, cold), read by the drain at any
-  // time. Relaxed: a count publishes nothing; it is exact once the thread has stopped or exited.
+  // Written by the thread, read by the drain at any time. Relaxed: a count publishes nothing; it is exact once the
+  // thread has stopped or exited.
   std::array<std::atomic<uint64_t>, kLossReasonCount> lost{};
 
   std::unique_ptr<NameCache> names;
   int exit_rounds = 0;
 
+  // With the gate closed: signal handlers then only count kNestedInSignal, so no read-modify-write is needed.
   void Count(LossReason reason) {
-    lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+    std::atomic<uint64_t>& counter = lost[static_cast<size_t>(reason)];
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  // In a handler, which another one may interrupt.
+  void CountNestedInSignal() {
+    lost[static_cast<size_t>(LossReason::kNestedInSignal)].fetch_add(1, std::memory_order_relaxed);
   }
 };
 

@@ -31,7 +31,8 @@ constexpr size_t kMaxObservers = 16;
 // Everything about the one session of the process. Never destroyed: threads may still call in when statics are.
 struct Process {
   std::mutex mutex;  // guards the rest; never taken by a recording thread or by Ferret's own
-  std::unique_ptr<SessionRun> run;
+  std::shared_ptr<SessionRun> run;  // shared with calls of Flush
+  std::vector<std::shared_ptr<SessionRun>> abandoned;  // for ever: threads still use them
   Options options;
   // What Losses() answers between sessions.
   std::map<uint32_t, LossCounts> last_losses;
@@ -156,7 +157,7 @@ absl::Status StopSession(absl::Duration timeout) {
   absl::Status status = process.run->Stop(absl::Now() + timeout);
   process.last_losses = process.run->LossesByThread();
   Report(process.options, *process.run);
-  if (process.run->abandoned()) (void)process.run.release();
+  if (process.run->abandoned()) process.abandoned.push_back(process.run);
   process.run.reset();
   return status;
 }
@@ -190,9 +191,15 @@ Error Flush() { return Flush(absl::ToInt64Milliseconds(DefaultTimeout())); }
 
 Error Flush(int64_t deadline_ms) {
   Process& process = TheProcess();
-  std::lock_guard<std::mutex> lock(process.mutex);
-  if (process.run == nullptr || process.is_forked_child) return "";
-  return ErrorOf(process.run->Flush(absl::Now() + absl::Milliseconds(deadline_ms)));
+  const absl::Time deadline = absl::Now() + absl::Milliseconds(deadline_ms);
+  std::shared_ptr<SessionRun> run;
+  {
+    std::lock_guard<std::mutex> lock(process.mutex);
+    if (process.run == nullptr || process.is_forked_child) return "";
+    run = process.run;
+  }
+  // Waits without the lock: an exporter that hangs must not keep another thread from stopping.
+  return ErrorOf(run->Flush(deadline));
 }
 
 bool IsRecording() { return internal::Enabled(); }

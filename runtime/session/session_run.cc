@@ -48,16 +48,18 @@ bool Same(const Recorder::Config& a, const Recorder::Config& b) {
          a.pool.chunk_bytes == b.pool.chunk_bytes && a.policy == b.policy && a.block_limit_ns == b.block_limit_ns;
 }
 
-// The recorder of the last session if its sizes are the same, else a new one. Under the session lock. A recorder is
-// never freed: a thread may be late with its last record. Only its memory is given back.
+// Of the last session. Under the session lock.
+Recorder* g_last_recorder = nullptr;
+
+// The recorder of the last session if its sizes are the same, else a new one. A recorder is never freed: a thread may be
+// late with its last record. Only its memory is given back.
 Recorder* RecorderFor(const Recorder::Config& config) {
-  static Recorder* last = nullptr;
-  if (last != nullptr && !Same(last->config(), config)) {
-    last->pool().Retire();
-    last = nullptr;
+  if (g_last_recorder != nullptr && !Same(g_last_recorder->config(), config)) {
+    g_last_recorder->pool().Retire();
+    g_last_recorder = nullptr;
   }
-  if (last == nullptr) last = Recorder::Create(config);
-  return last;
+  if (g_last_recorder == nullptr) g_last_recorder = Recorder::Create(config);
+  return g_last_recorder;
 }
 
 std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
@@ -120,7 +122,11 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
     run->runners_.push_back(std::make_unique<ExporterRunner>(std::move(exporter.exporter), info, std::move(runner)));
   }
   run->recorder_->Start(cycle_counter);
-  run->drain_->Start();
+  if (!run->drain_->Start()) {
+    Recorder::Stop();
+    run->StopRunners(absl::Now() + options.stop_deadline).IgnoreError();
+    return absl::ResourceExhaustedError("no thread could be started");
+  }
   return run;
 }
 
@@ -143,6 +149,8 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
   const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
   if (!drain_->Finish(Steady(absl::Now() + left / 2))) {
     abandoned_ = true;
+    // The thread goes on reading and recycling its chunks: nobody else may (single-recycler).
+    g_last_recorder = nullptr;
     absl::Status status = absl::DeadlineExceededError("the drain thread did not finish in time");
     status.Update(StopRunners(deadline));
     return status;

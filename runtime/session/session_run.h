@@ -5,8 +5,8 @@
 //
 //     recorder ──chunks──► drain thread ──batches──► runner per exporter
 //
-// Used by one thread at a time, under the lock of process_session.cc. Created by Start, ended by Stop; leaked on purpose
-// when Stop had to abandon a thread that still uses it.
+// Used by one thread at a time, under the lock of process_session.cc; only Flush is called without it, also beside Stop.
+// Created by Start, ended by Stop; kept for ever when Stop had to abandon a thread that still uses it.
 
 #ifndef FERRET_RUNTIME_SESSION_SESSION_RUN_H_
 #define FERRET_RUNTIME_SESSION_SESSION_RUN_H_
@@ -44,7 +44,7 @@ class SessionRun final : public internal::BatchSink {
 
   absl::Status Flush(absl::Time deadline);
   // Recording is off when it returns, whatever the result. After DeadlineExceeded with abandoned() the object must be
-  // leaked.
+  // kept for ever.
   absl::Status Stop(absl::Time deadline);
   bool abandoned() const { return abandoned_; }
 

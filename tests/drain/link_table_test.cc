@@ -1,0 +1,102 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/drain/link_table.h"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace ferret::internal {
+namespace {
+
+OpenForward Forward(int64_t id) { return {id * 10, id, 1}; }
+
+TEST(LinkTable, GivesAnOpOnce) {
+  LinkTable table(8);
+  table.Insert({1, 5}, Forward(1));
+  OpenForward op;
+  EXPECT_FALSE(table.Take({2, 5}, &op));
+  EXPECT_FALSE(table.Take({1, 6}, &op));
+  ASSERT_TRUE(table.Take({1, 5}, &op));
+  EXPECT_EQ(op.id, 1);
+  EXPECT_FALSE(table.Take({1, 5}, &op));
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(LinkTable, KeepsOfOneKeyTheOpThatBeganLast) {
+  LinkTable table(8);
+  // Nested: the inner one ends first. Also if the clock did not move between their begins.
+  table.Insert({1, 5}, {100, 2, 1});
+  table.Insert({1, 5}, {100, 1, 1});
+  OpenForward op;
+  ASSERT_TRUE(table.Take({1, 5}, &op));
+  EXPECT_EQ(op.id, 2);
+  table.Insert({1, 5}, {100, 3, 1});
+  table.Insert({1, 5}, {100, 4, 1});
+  ASSERT_TRUE(table.Take({1, 5}, &op));
+  EXPECT_EQ(op.id, 4);
+}
+
+// Against a list of keys by the time of their latest op. Small ranges of threads and numbers for much reuse, large ones
+// for collisions and eviction.
+TEST(LinkTable, KeepsTheNewestKeys) {
+  for (uint32_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const size_t capacity = 1 + random() % 300;
+    const int64_t numbers = 1 + random() % (seed % 2 == 0 ? 20000 : 400);
+    LinkTable table(capacity);
+    using Key = std::pair<uint64_t, int64_t>;
+    std::list<Key> newest_first;
+    std::map<Key, std::pair<int64_t, std::list<Key>::iterator>> known;  // id of the latest op, place in the list
+    for (int64_t id = 1; id <= 30000; ++id) {
+      const Key key{LinkThread(1 + random() % 3, random() % 2 == 0), random() % numbers};
+      const auto found = known.find(key);
+      if (random() % 4 != 0) {
+        table.Insert({key.first, key.second}, Forward(id));
+        if (found != known.end()) newest_first.erase(found->second.second);
+        newest_first.push_front(key);
+        known[key] = {id, newest_first.begin()};
+        continue;
+      }
+      OpenForward op;
+      const bool taken = table.Take({key.first, key.second}, &op);
+      if (found == known.end()) {
+        ASSERT_FALSE(taken);
+        continue;
+      }
+      size_t place = 0;
+      for (auto at = newest_first.begin(); at != found->second.second && place < capacity; ++at) ++place;
+      if (place < capacity) {
+        ASSERT_TRUE(taken) << "only " << place << " keys are newer, of " << capacity;
+      }
+      // What is there is the latest op, never an older one.
+      if (taken) {
+        ASSERT_EQ(op.id, found->second.first);
+      }
+      newest_first.erase(found->second.second);
+      known.erase(found);
+    }
+    ASSERT_LE(table.size(), 2 * capacity + LinkTable::kFrontSlots);
+  }
+}
+
+TEST(LinkTable, CountsEveryKeyThatItForgets) {
+  LinkTable table(100);
+  uint64_t taken = 0;
+  for (int64_t number = 0; number < 50'000; ++number) {
+    table.Insert({1, number}, Forward(number + 1));
+    OpenForward op;
+    taken += number % 7 == 0 && table.Take({1, number / 2}, &op);
+    ASSERT_EQ(table.size() + table.evicted() + taken, static_cast<uint64_t>(number + 1));
+  }
+  EXPECT_GT(table.evicted(), 30'000u);
+}
+
+}  // namespace
+}  // namespace ferret::internal
