@@ -19,7 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "exporters/builtin.h"
 #include "runtime/export/export_spec.h"
+#include "runtime/export/registry.h"
 #include "runtime/session/environment.h"
 #include "runtime/session/run_report.h"
 #include "tools/child_process.h"
@@ -117,6 +119,19 @@ class ReportFile {
   std::string path_;
 };
 
+// Names, targets and parameters, of everything but plug-ins, which only the recording processes load.
+absl::Status CheckExporters(const Options& options) {
+  const auto specs = ParseExporterSpecs(options.exporters);
+  if (!specs.ok()) return specs.status();
+  ExporterRegistry registry;
+  RegisterBuiltinExporters(registry);
+  for (const ExporterSpec& spec : *specs) {
+    const absl::Status status = registry.Create(spec).status();
+    if (!status.ok() && !(absl::IsNotFound(status) && !options.plugins.empty())) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Prepare(const Request& request, const std::string& run_id, const std::string& report,
                      EnvironmentCopy* environment) {
   if (request.exporters.has_value()) {
@@ -130,8 +145,7 @@ absl::Status Prepare(const Request& request, const std::string& run_id, const st
   const absl::StatusOr<Options> options =
       OptionsFromEnvironment([&](const char* name) { return environment->Get(name); });
   if (!options.ok()) return options.status();
-  const auto exporters = ParseExporterSpecs(options->exporters);
-  if (!exporters.ok()) return exporters.status();
+  if (absl::Status status = CheckExporters(*options); !status.ok()) return status;
 
   if (request.torch == Torch::kNo) return absl::OkStatus();
   const std::string library = FindPreloadLibrary();

@@ -83,3 +83,12 @@ ensure_readers_venv() {
   echo "test --test_env=FERRET_READERS_PYTHON=$PWD/$venv/bin/python" >"$venv/ferret.bazelrc"
   cp "$list" "$venv/requirements.txt"
 }
+
+# What the tests with a browser need on top of the readers: the browser, and what drives it. Only for --products.
+ensure_browser() {
+  local DEBIAN_PACKAGES=(chromium-headless-shell) python=.venv-readers/bin/python
+  ensure_packages
+  "$python" -c 'import playwright' 2>/dev/null && return
+  say "installing playwright into .venv-readers"
+  "$python" -m pip install -qq playwright==1.65.2
+}

@@ -57,6 +57,18 @@ def forward_backward_pairs(events):
     return len(ends["s"] & ends["f"])
 
 
+def is_recorded(event):
+    """Whether the program recorded it, or asked for it: not what the recorder adds of itself."""
+    if event.get("ph") not in ("X", "b", "i", "C") or event.get("cat") == "Trace":
+        return False
+    name = event.get("name", "")
+    return not (is_step(event) or name in ("Ferret Record", "Ferret: scopes lost", "Record Window End"))
+
+
+def is_step(event):
+    return event.get("ph") == "X" and event.get("name", "").startswith("ProfilerStep#")
+
+
 def losses(events):
     """What the recorder says it lost, as a line."""
     for event in reversed(events):
@@ -69,15 +81,15 @@ def losses(events):
 
 def main(path):
     events = [e for e in load(path) if isinstance(e, dict)]
-    slices = sum(e.get("ph") == "X" for e in events)
-    print(f"events                  {slices:,}")
+    print(f"events                  {sum(map(is_recorded, events)):,}")
+    print(f"steps                   {sum(map(is_step, events)):,}")
     print(f"lost                    {losses(events)}")
     print(f"file                    {os.path.getsize(path):,} bytes")
     print(f"forward-backward pairs  {forward_backward_pairs(events):,}")
-    print(f"\n{'self ms':>10} {'calls':>9}  operator")
+    print(f"\n{'self ms':>12} {'calls':>9}  operator")
     top = sorted(self_times(events).items(), key=lambda item: -item[1][0])[:10]
     for name, (nanoseconds, calls) in top:
-        print(f"{nanoseconds / 1e6:10.3f} {calls:9,}  {name}")
+        print(f"{nanoseconds / 1e6:12,.3f} {calls:9,}  {name}")
 
 
 if __name__ == "__main__":
@@ -85,5 +97,7 @@ if __name__ == "__main__":
         sys.exit(__doc__.strip())
     try:
         main(sys.argv[1])
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         sys.exit(f"{sys.argv[1]}: not a whole Chrome trace ({type(error).__name__}: {error})")

@@ -85,17 +85,35 @@ absl::Status ChromeTraceExporter::Open(const SessionInfo& info) {
 
 absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
   NoteThreads(batch);  // first, as each notice comes once: also those of a batch that is refused
+  NoteGap(batch);
   if (file_ == nullptr) {
     if (batch.events.empty() && batch.instants.empty() && batch.links.empty()) return absl::OkStatus();
     absl::Status begun = BeginPart(1);
-    if (!begun.ok()) return begun;
+    if (!begun.ok()) {
+      last_sequence_ = 0;  // this batch is a gap
+      return begun;
+    }
   } else if (file_->backlog_bytes() > 0) {
     absl::Status written = file_->Retry();
-    if (!written.ok()) return written;
+    if (!written.ok()) {
+      last_sequence_ = 0;  // this batch is a gap
+      return written;
+    }
   }
   WriteNotedThreads();
   WriteEvents(batch);
   return absl::OkStatus();
+}
+
+// Forward ops of batches that never came here, or were refused, have no slice that an arrow could leave. All of them had
+// ended before what the first batch afterwards holds.
+void ChromeTraceExporter::NoteGap(const EventBatch& batch) {
+  if (batch.sequence == last_sequence_ + 1 || batch.sequence == 0) {
+    last_sequence_ = batch.sequence;
+    return;
+  }
+  for (const FunctionEvent& event : batch.events) arrows_from_ns_ = std::max(arrows_from_ns_, event.end_ns);
+  last_sequence_ = batch.sequence;
 }
 
 void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
@@ -109,7 +127,10 @@ void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
     ++state_.events;
     if (part_is_full_) EndPartIfFull();
   }
-  for (const ForwardBackwardLink& link : batch.links) writer_->WriteLink(link);
+  for (const ForwardBackwardLink& link : batch.links) {
+    // An arrow without a slice at its tail is an error to Perfetto.
+    if (link.forward_start_ns >= arrows_from_ns_) writer_->WriteLink(link);
+  }
   for (const InstantEvent& instant : batch.instants) {
     state_.span_end_ns = std::max(state_.span_end_ns, instant.time_ns);
     writer_->WriteInstant(instant);
@@ -141,7 +162,6 @@ absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Ti
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status status = WritePiece();
   if (status.ok()) status = file_->Finish(Tail());
-  if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
   destination_ = ShownPath(file_->path());
   file_.reset();
   if (status.ok()) status = deferred_error_;
@@ -184,6 +204,7 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   state_.events = 0;
   state_.part = options_.max_part_bytes > 0 ? part : 0;
   state_.span_start_ns = part == 1 ? info_.start_ns : state_.span_end_ns;
+  if (part > 1) arrows_from_ns_ = std::max(arrows_from_ns_, state_.span_end_ns);
   longest_tail_ = 0;
 
   // The head on its own: it fits into a page, so the file begins as a document.

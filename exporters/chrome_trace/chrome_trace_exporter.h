@@ -77,6 +77,7 @@ class ChromeTraceExporter final : public Exporter {
   std::string Tail();
   std::string ShownPath(const std::string& path) const;
 
+  void NoteGap(const EventBatch& batch);
   void WriteEvents(const EventBatch& batch);
   void WriteAsync(const FunctionEvent& event);
   void NoteThreads(const EventBatch& batch);
@@ -98,6 +99,8 @@ class ChromeTraceExporter final : public Exporter {
   std::unique_ptr<DocumentFile> file_;
   chrome_trace::TraceState state_;
   size_t longest_tail_ = 0;
+  uint64_t last_sequence_ = 0;
+  int64_t arrows_from_ns_ = INT64_MIN;  // forward ops that started earlier may have no slice in this file
   bool part_is_full_ = false;
   absl::Status deferred_error_;  // of a part that could not be put in place
 

@@ -146,21 +146,21 @@ void EventWriter::WriteInstant(const InstantEvent& event) {
   out_->End(Put(at, kEndOfUnit));
 }
 
-void EventWriter::WriteFlowEnd(bool is_start, int64_t id, int64_t tid, int64_t time_ns) {
-  char* at = out_->Begin(kRestChars);
+char* EventWriter::PutFlowEnd(char* at, bool is_start, int64_t id, int64_t tid, int64_t time_ns) {
   at = Put(at, "    {\"ph\": \"");
   *at++ = is_start ? 's' : 'f';
   at = WriteSigned(Put(at, "\", \"id\": "), id);
   at = WriteSigned(Put(at, ", \"pid\": "), pid_);
   at = WriteTidAndTime(Put(at, ", \"tid\": "), tid, time_ns);
-  at = Put(at, ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
-  if (!is_start) at = Put(at, ", \"bp\": \"e\"");
-  out_->End(Put(at, kEndOfUnit));
+  return Put(at, ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
 }
 
+// One unit: half an arrow would be an error to a viewer.
 void EventWriter::WriteLink(const ForwardBackwardLink& link) {
-  WriteFlowEnd(true, link.flow_id, TraceTid(link.forward_os_tid), link.forward_start_ns);
-  WriteFlowEnd(false, link.flow_id, TraceTid(link.backward_os_tid), link.backward_start_ns);
+  char* at = out_->Begin(2 * kRestChars);
+  at = PutFlowEnd(at, true, link.flow_id, TraceTid(link.forward_os_tid), link.forward_start_ns);
+  at = PutFlowEnd(Put(at, "},\n"), false, link.flow_id, TraceTid(link.backward_os_tid), link.backward_start_ns);
+  out_->End(Put(Put(at, ", \"bp\": \"e\""), kEndOfUnit));
 }
 
 void EventWriter::WriteThread(int64_t tid, std::string_view label, int64_t sort_index, int64_t time_ns) {

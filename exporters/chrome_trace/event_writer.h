@@ -50,7 +50,7 @@ class EventWriter {
   void Fill(Kind kind, std::string_view name, PreparedName* prepared) const;
   char* WriteArgs(char* at, const FunctionEvent& event, const std::string& hex);
   char* WriteTidAndTime(char* at, int64_t tid, int64_t time_ns);
-  void WriteFlowEnd(bool is_start, int64_t id, int64_t tid, int64_t time_ns);
+  char* PutFlowEnd(char* at, bool is_start, int64_t id, int64_t tid, int64_t time_ns);
 
   const int32_t pid_;
   const int64_t base_ns_;

@@ -77,7 +77,8 @@ std::string TraceHead(const SessionInfo& info, const std::string& run_id) {
     if (known && IsOn(value)) absl::StrAppend(&head, "  \"", name, "\": 1,\n");
   }
   const std::string start = Micros(info.start_ns - BaseNs(info.start_ns));
-  absl::StrAppend(&head, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ", BaseNs(info.start_ns),
+  // "ns": with "ms" Catapult compares times by the microsecond, puts short neighbours into one another, loses arrows.
+  absl::StrAppend(&head, "  \"displayTimeUnit\": \"ns\",\n  \"baseTimeNanoseconds\": ", BaseNs(info.start_ns),
                   ",\n  \"traceEvents\": [\n",
                   ProcessEvent("process_name", start, info.pid, "\"name\": " + QuotedJson(info.process_name)),
                   ProcessEvent("process_labels", start, info.pid, "\"labels\": \"CPU\""),
@@ -103,8 +104,11 @@ std::string TraceTail(const SessionInfo& info, const TraceState& state) {
   if (state.part > 0) absl::StrAppend(&tail, "\"part\": ", state.part, ", ");
   absl::StrAppend(&tail, "\"events_built\": ", progress.events_built, ", \"lost\": {", Losses(progress.lost),
                   "}, \"links_made\": ", progress.links_made, ", \"links_evicted\": ", progress.links_evicted,
-                  ", \"links_unmatched\": ", progress.links_unmatched, ", \"names_inline\": ", progress.names_inline,
-                  ", \"clock_backward\": ", progress.clock_backward, ", \"options\": {", Options(info), "}}}\n");
+                  ", \"links_unmatched\": ", progress.links_unmatched, ", \"links_hurried\": ", progress.links_hurried,
+                  ", \"ends_refused\": ", progress.ends_refused,
+                  ", \"remote_ends_unmatched\": ", progress.remote_ends_unmatched,
+                  ", \"names_inline\": ", progress.names_inline, ", \"clock_backward\": ", progress.clock_backward,
+                  ", \"clock_steps\": ", progress.clock_steps, ", \"options\": {", Options(info), "}}}\n");
   absl::StrAppend(&tail, "  ],\n  \"traceName\": ", QuotedJson(state.path), "\n}\n");
   return tail;
 }

@@ -35,7 +35,7 @@ FERRET_API int ferret_start(const char* exporters, char* error, size_t error_siz
 FERRET_API int ferret_stop(int64_t deadline_ms, char* error, size_t error_size);
 FERRET_API int ferret_flush(int64_t deadline_ms, char* error, size_t error_size);
 FERRET_API int ferret_is_recording(void);
-/* How much the current session lost, or the last one, for the reason with that name (see ferret/loss.h, for example
+/* How much the current session lost while recording, or the last one, for the reason with that name (see ferret/loss.h, for example
  * "pool_exhausted"); a null reason is the sum of all, an unknown one gives 0. */
 FERRET_API uint64_t ferret_lost(const char* reason);
 

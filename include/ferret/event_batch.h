@@ -61,11 +61,14 @@ struct EventBatch {
   std::vector<ThreadInfo> threads;
   // Names that did not fit into the name table; a deque so that views into its strings stay valid as it grows.
   std::deque<std::string> texts;
+  size_t text_bytes = 0;  // of texts, with what each one costs beside its characters
+  // 1, 2, 3, … in a session: an exporter that misses a number was too slow for the batches in between. 0 if unknown.
+  uint64_t sequence = 0;
 
   // Memory that an exporter's queue accounts for, in bytes.
   size_t bytes() const {
     return sizeof(*this) + events.capacity() * sizeof(FunctionEvent) + instants.capacity() * sizeof(InstantEvent) +
-           links.capacity() * sizeof(ForwardBackwardLink) + threads.capacity() * sizeof(ThreadInfo) + texts.size() * 64;
+           links.capacity() * sizeof(ForwardBackwardLink) + threads.capacity() * sizeof(ThreadInfo) + text_bytes;
   }
   // How many of the events and instants the drain made of itself (steps, places of loss): nobody attempted them.
   size_t extra = 0;
@@ -80,6 +83,8 @@ struct EventBatch {
     links.clear();
     threads.clear();
     texts.clear();
+    text_bytes = 0;
+    sequence = 0;
     extra = 0;
   }
 };

@@ -7,7 +7,7 @@
 //
 //     scopes attempted = function events delivered + sum over reasons of lost
 //
-// holds exactly. The counts are shown by exporters and returned by ferret::Losses().
+// holds exactly, for each exporter. The sums are shown in the output; ferret::LossesByThread() has them for each thread.
 
 #ifndef FERRET_LOSS_H_
 #define FERRET_LOSS_H_

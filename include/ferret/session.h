@@ -4,8 +4,8 @@
 // Turning recording on and off. A program that only sets FERRET_EXPORT needs none of this: recording then starts when
 // the library is loaded and stops when the process exits.
 //
-// Every function may be called from any thread at any time, twice, and concurrently; calls are serialised by one lock,
-// which no recording thread ever takes. None throws. Errors are returned as text, never printed.
+// Every function may be called from any thread at any time, twice, and concurrently. Start and Stop are serialised by one
+// lock, which no recording thread ever takes. None throws. Errors are returned as text, never printed.
 
 #ifndef FERRET_SESSION_H_
 #define FERRET_SESSION_H_
@@ -38,7 +38,9 @@ FERRET_EXPORT_SYMBOL Error Flush(int64_t deadline_ms);
 
 FERRET_EXPORT_SYMBOL bool IsRecording();
 
-// Losses of the current session, or of the last one, per reason. Exact once the session has stopped.
+// What the current session lost while recording, or the last one, per reason. Exact once the session has stopped, but for
+// a thread that was in the middle of a record at that moment (kStoppedRace, counted when it records again). What an
+// exporter lost is its own: it is in its output, and in the line of `ferret run`.
 FERRET_EXPORT_SYMBOL LossCounts Losses();
 
 // The same for each thread that lost anything.

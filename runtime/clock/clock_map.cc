@@ -30,7 +30,12 @@ void ClockMap::Add(const Anchor& anchor) {
   const Anchor& last = recent_.back();
   if (anchor.source <= last.source) {
     // The counter was reset. An equal reading tells nothing.
-    if (anchor.source < last.source) Restart(anchor);
+    if (anchor.source < last.source) Reset(anchor);
+    return;
+  }
+  if (anchor.source < segments_.back().source) {
+    // The map stands still (see Step) and is where it should be when it goes on.
+    Remember(anchor);
     return;
   }
   const Anchor& base = recent_.front();
@@ -43,15 +48,14 @@ void ClockMap::Add(const Anchor& anchor) {
   const double noise = static_cast<double>(anchor.error_ns + last.error_ns) / (interval * ns_per_tick_);
   const bool drifted = std::abs(slope / ns_per_tick_ - 1) > kMaxSlopeChange + noise;
   if (std::abs(error) > kMaxSlewNs || slope <= 0 || (drifted && recent_.size() > 2)) {
-    Restart(anchor);
+    Step(anchor);
     return;
   }
   largest_error_ns_ = std::max(largest_error_ns_, std::abs(error));
   ns_per_tick_ = slope;
   const double slew = std::clamp(static_cast<double>(error) / interval, -kMaxSlew * slope, kMaxSlew * slope);
   Append({anchor.source, predicted, Fixed(slope + slew)});
-  recent_.push_back(anchor);
-  if (recent_.size() > kSlopeAnchors) recent_.erase(recent_.begin());
+  Remember(anchor);
 }
 
 int64_t ClockMap::ToNsOlder(uint64_t source) const {
@@ -69,16 +73,30 @@ void ClockMap::Append(const Segment& segment) {
   segments_.push_back(segment);
 }
 
+void ClockMap::Remember(const Anchor& anchor) {
+  recent_.push_back(anchor);
+  if (recent_.size() > kSlopeAnchors) recent_.erase(recent_.begin());
+}
+
 // A step forward keeps the past; a step back would make time run backwards, so the map stands still there until the
-// target clock has caught up (the segment starts at what was said last).
-void ClockMap::Restart(const Anchor& anchor) {
+// target clock has caught up.
+void ClockMap::Step(const Anchor& anchor) {
   ++steps_;
-  if (anchor.source < segments_.back().source) {
-    segments_.assign(1, {anchor.source, anchor.target_ns, Fixed(ns_per_tick_)});
+  const int64_t said = ToNs(anchor.source);
+  const int64_t ahead = said - anchor.target_ns;
+  if (ahead > 0) {
+    Append({anchor.source, said, 0});
+    const auto ticks = static_cast<uint64_t>(static_cast<double>(ahead) / ns_per_tick_);
+    Append({anchor.source + ticks, said, Fixed(ns_per_tick_)});
   } else {
-    const int64_t said = ToNs(anchor.source);
-    Append({anchor.source, std::max(said, anchor.target_ns), Fixed(ns_per_tick_)});
+    Append({anchor.source, anchor.target_ns, Fixed(ns_per_tick_)});
   }
+  recent_.assign(1, anchor);
+}
+
+void ClockMap::Reset(const Anchor& anchor) {
+  ++steps_;
+  segments_.assign(1, {anchor.source, anchor.target_ns, Fixed(ns_per_tick_)});
   recent_.assign(1, anchor);
 }
 

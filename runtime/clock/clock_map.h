@@ -66,9 +66,11 @@ class ClockMap {
   }
   int64_t ToNsOlder(uint64_t source) const;
   void Append(const Segment& segment);
-  void Restart(const Anchor& anchor);
+  void Remember(const Anchor& anchor);
+  void Step(const Anchor& anchor);
+  void Reset(const Anchor& anchor);
 
-  std::vector<Segment> segments_;  // by source, never empty
+  std::vector<Segment> segments_;  // by source, never empty; after a step back the last one lies ahead
   std::vector<Anchor> recent_;     // the last few, for the slope
   double ns_per_tick_;
   uint64_t steps_ = 0;

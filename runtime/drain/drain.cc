@@ -83,7 +83,7 @@ uint64_t Drain::NextTicks(const ThreadTrace& trace) const {
   if (trace.readable == chunk->read_offset) return 0;  // only to be recycled: do it now
   uint64_t ticks;
   std::memcpy(&ticks, chunk->bytes() + chunk->read_offset + 8, 8);
-  return std::max(ticks, trace.last_ticks);
+  return ticks;
 }
 
 bool Drain::ReadFront(ThreadTrace& trace) {
@@ -141,9 +141,7 @@ uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
 
 void Drain::Finish(uint64_t now_ticks) {
   Pass(now_ticks);
-  uint64_t last = now_ticks;
-  builder_.ForEachTrace([&](ThreadTrace& trace) { last = std::max(last, trace.last_ticks); });
-  builder_.Finish(last);
+  builder_.Finish(now_ticks);
   std::vector<Chunk*>& left = recorder_->leftover_chunks();
   left = std::move(stale_);
   builder_.ForEachTrace([&](ThreadTrace& trace) {

@@ -4,12 +4,12 @@
 #include "runtime/drain/drain_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <system_error>
 
 #include "runtime/clock/cpu_clock.h"
+#include "runtime/threads/background_thread.h"
 
 namespace ferret::internal {
 namespace {
@@ -38,15 +38,11 @@ DrainThread::~DrainThread() {
 }
 
 bool DrainThread::Start() {
-  // The new thread inherits a mask that blocks every signal: handlers of the host never run on it.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  const BlockSignalsForNewThread block;
   try {
     thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // no more threads: the caller is told
   }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   return thread_.joinable();
 }
 
@@ -141,7 +137,10 @@ bool DrainThread::Finish(TimePoint deadline) {
     std::lock_guard<std::mutex> lock(mutex_);
     finish_requested_ = true;
   }
-  if (!WaitFor(UINT64_MAX, deadline)) return false;
+  if (!WaitFor(UINT64_MAX, deadline)) {
+    thread_.detach();
+    return false;
+  }
   thread_.join();
   return true;
 }

@@ -70,19 +70,20 @@ ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
   if (is_new || shown != trace.shown_thread) {
     const uint32_t previous = is_new ? 0 : trace.shown_thread;
     trace.shown_thread = shown;
-    ThreadNotice(trace, previous, OsThreadName(trace.os_tid));
+    if (trace.name.empty()) trace.name = OsThreadName(trace.os_tid);
+    ThreadNotice(trace, previous);
   }
   return trace;
 }
 
 void EventBuilder::Remove(ThreadTrace& trace) { traces_.erase(trace.thread); }
 
-void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread, std::string name) {
+void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread) {
   ThreadInfo info;
   info.thread = trace.shown_thread;
   info.previous_thread = previous_thread;
   info.os_tid = trace.os_tid;
-  info.name = std::move(name);
+  info.name = trace.name;
   batch_->threads.push_back(std::move(info));
 }
 
@@ -93,14 +94,13 @@ void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to)
   }
   while (from < to) {
     const uint64_t header = Word(from, 0);
-    uint64_t ticks = Word(from, 1);
-    if (ticks < trace.last_ticks) {
-      // The thread moved to a core whose counter is behind: the reading is held, and counted.
-      ticks = trace.last_ticks;
+    int64_t now_ns = clock_->ToNs(Word(from, 1));
+    if (now_ns < trace.last_ns) {
+      // The thread moved to a core whose counter is behind: the time is held, and counted.
+      now_ns = trace.last_ns;
       ++clock_backward_;
     }
-    trace.last_ticks = ticks;
-    const int64_t now_ns = clock_->ToNs(ticks);
+    trace.last_ns = now_ns;
     switch (TypeOf(header)) {
       case RecordType::kScopeEnd:
         End(trace, PayloadOf(header), now_ns);
@@ -139,9 +139,8 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
     scope.fwd_thread = 0;
     scope.scope = static_cast<uint8_t>((flags & kUserAnnotation) != 0 ? RecordScope::kUserScope : RecordScope::kFunction);
   }
-  if (FERRET_UNLIKELY(flags & (kInlineName | kMarksStep))) {
-    if (flags & kInlineName) scope.inline_name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
-    if (flags & kMarksStep) steps_.OnProgramAnnotation();
+  if (FERRET_UNLIKELY(flags & kInlineName)) {
+    scope.inline_name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
   }
   if (FERRET_UNLIKELY(trace.inheriting != 0)) {
     if (scope.scope == static_cast<uint8_t>(RecordScope::kBackwardFunction) && trace.inheriting <= trace.open.size()) {
@@ -162,7 +161,7 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
   if (FERRET_UNLIKELY(trace.early_ends != 0)) {
     auto early = early_ends_.find(ScopeKey(trace.thread, scope.handle));
     if (early != early_ends_.end()) {
-      const int64_t end_ns = early->second.end_ns;
+      const int64_t end_ns = early->second;
       early_ends_.erase(early);
       --trace.early_ends;
       RemoteEnd(trace.thread, scope.handle, end_ns);
@@ -222,7 +221,7 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
     ++unmatched_remote_ends_;
     return;
   }
-  if (!early_ends_.emplace(ScopeKey(thread, handle), EarlyEnd{now_ns}).second) {
+  if (!early_ends_.emplace(ScopeKey(thread, handle), now_ns).second) {
     ++unmatched_remote_ends_;
   } else if (found != traces_.end()) {
     ++found->second->early_ends;
@@ -260,6 +259,7 @@ FunctionEvent& EventBuilder::NewEvent() {
 }
 
 std::string_view EventBuilder::KeepText(std::string* text) {
+  batch_->text_bytes += sizeof(std::string) + text->capacity();
   batch_->texts.push_back(std::move(*text));
   delete text;
   return batch_->texts.back();
@@ -290,7 +290,8 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
     event.is_truncated = truncated;
     if (scope.inline_name == nullptr) event.name = names_.Text(scope.name_id);
   };
-  if (scope.sequence_nr < 0) {
+  // Arrows are for scopes that stand on their thread's track.
+  if (scope.sequence_nr < 0 || async) {
     FunctionEvent& event = NewEvent();
     fill(event);
     if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
@@ -352,11 +353,13 @@ StepTracker::Surroundings EventBuilder::SurroundingsOf(const ThreadTrace& trace)
 
 void EventBuilder::OptimizerEnded(ThreadTrace& trace, int64_t now_ns) {
   // An optimizer that wraps another one: the outer one's end is the step's.
+  bool annotated = false;
   for (const OpenScope& scope : trace.open) {
     if (scope.flags & kEndsStep) return;
+    annotated |= (scope.flags & kMarksStep) != 0;
   }
   StepTracker::Slice slice;
-  if (steps_.OnOptimizerEnd(SurroundingsOf(trace), now_ns, &slice)) EmitStep(trace, slice, now_ns);
+  if (steps_.OnOptimizerEnd(SurroundingsOf(trace), now_ns, annotated, &slice)) EmitStep(trace, slice, now_ns);
 }
 
 void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns) {
@@ -425,10 +428,10 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       return;
     }
     case RecordType::kThreadName: {
-      std::string* name = has_inline_name ? InlineName(record, header, kThreadNameBytes)
-                                          : new std::string(names_.Text(PayloadOf(header)));
-      ThreadNotice(trace, 0, std::move(*name));
-      delete name;
+      std::unique_ptr<std::string> name(has_inline_name ? InlineName(record, header, kThreadNameBytes)
+                                                        : new std::string(names_.Text(PayloadOf(header))));
+      trace.name = std::move(*name);
+      ThreadNotice(trace, 0);
       return;
     }
     case RecordType::kThreadExit:
@@ -449,7 +452,8 @@ void EventBuilder::DeliverBatch() {
 }
 
 void EventBuilder::Finish(uint64_t ticks) {
-  const int64_t now_ns = clock_->ToNs(ticks);
+  int64_t now_ns = clock_->ToNs(ticks);
+  ForEachTrace([&](ThreadTrace& trace) { now_ns = std::max(now_ns, trace.last_ns); });
   ForEachTrace([&](ThreadTrace& trace) {
     CloseAll(trace, now_ns);
     for (const OpenScope& scope : trace.open_async) CloseAsync(trace, scope, now_ns, true);

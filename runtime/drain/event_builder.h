@@ -74,9 +74,6 @@ class EventBuilder final : public Linker::Sink {
   void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) override;
 
  private:
-  struct EarlyEnd {
-    int64_t end_ns;
-  };
   using ScopeKey = std::pair<uint32_t, uint32_t>;  // thread, handle
 
   void Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
@@ -92,7 +89,7 @@ class EventBuilder final : public Linker::Sink {
   void OptimizerEnded(ThreadTrace& trace, int64_t now_ns);
   StepTracker::Surroundings SurroundingsOf(const ThreadTrace& trace) const;
   void Rare(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
-  void ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread, std::string name);
+  void ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread);
 
   FunctionEvent& NewEvent();
   // Text that is valid as long as the current batch; takes ownership.
@@ -109,7 +106,7 @@ class EventBuilder final : public Linker::Sink {
   absl::flat_hash_map<uint32_t, std::unique_ptr<ThreadTrace>> traces_;
   // Framework ids of threads, also of those that are gone: a backward op may name them. Filled only with an adapter.
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;
-  absl::flat_hash_map<ScopeKey, EarlyEnd> early_ends_;
+  absl::flat_hash_map<ScopeKey, int64_t> early_ends_;  // ns
   int64_t next_id_ = 1;
   uint64_t built_ = 0;
   uint64_t clock_backward_ = 0;

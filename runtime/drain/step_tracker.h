@@ -9,8 +9,9 @@
 //   - the begin of the innermost scope that is open at its own boundary,
 //   - the end of any scope that was open at the previous boundary and has closed since
 // to its boundary. So it never overlaps a scope in part, and no step is lost, also when the whole loop stands inside of
-// one annotation. Steps are counted on one thread, the first that had a boundary. Once the program marks steps itself,
-// by ferret::Step or by annotations of that name, the optimizer no longer does.
+// one annotation. Steps are counted on one thread, the first that had a boundary. Once the program marks steps itself by
+// ferret::Step, the optimizer no longer does; and a step inside of an annotation of that name (a torch.profiler that runs
+// for a few steps makes them) has its slice already.
 //
 // Drain thread only.
 
@@ -58,9 +59,10 @@ class StepTracker {
     base_children_ns_ += outer_children_ns;
   }
 
-  // The optimizer's step ended. False if the program marks its steps, or on another thread than the first.
-  bool OnOptimizerEnd(const Surroundings& at, int64_t now_ns, Slice* slice) {
-    return !program_marks_ && Cut(at, now_ns, next_number_, slice);
+  // The optimizer's step ended. False if the program marks its steps (`annotated`: this one), or on another thread than
+  // the first.
+  bool OnOptimizerEnd(const Surroundings& at, int64_t now_ns, bool annotated, Slice* slice) {
+    return !program_marks_ && Cut(at, now_ns, next_number_, slice) && !annotated;
   }
 
   // ferret::Step. A number continues the count from there.
@@ -70,9 +72,6 @@ class StepTracker {
     program_marks_ = true;
     return Cut(at, now_ns, has_number ? number : next_number_, slice);
   }
-
-  // The program made a ProfilerStep annotation of its own.
-  void OnProgramAnnotation() { program_marks_ = true; }
 
  private:
   bool Cut(const Surroundings& at, int64_t now_ns, uint64_t number, Slice* slice) {

@@ -47,6 +47,7 @@ struct ThreadTrace {
   const int32_t os_tid;
   uint32_t shown_thread;
   uint32_t framework_thread = 0;  // 0: none
+  std::string name;               // given by the program, else by the system
 
   // Chunks that still hold unread records or may get more, by sequence.
   std::deque<Chunk*> chunks;
@@ -55,7 +56,7 @@ struct ThreadTrace {
   bool front_sealed = false;
 
   uint32_t begins;          // handle of the latest begin that was read
-  uint64_t last_ticks = 0;  // of the latest record read; readings never go back behind it
+  int64_t last_ns = INT64_MIN;  // of the latest record read; times never go back behind it
   int64_t first_ns = 0;     // of the first record
   bool has_first = false;
   bool exited = false;

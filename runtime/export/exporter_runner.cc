@@ -3,8 +3,6 @@
 
 #include "runtime/export/exporter_runner.h"
 
-#include <signal.h>
-
 #include <atomic>
 #include <mutex>
 #include <system_error>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "runtime/export/exporter_thread.h"
+#include "runtime/threads/background_thread.h"
 
 namespace ferret {
 namespace {
@@ -20,28 +19,16 @@ namespace {
 // Head of the list of abandoned states, which nobody reads. Relaxed: each element is only ever looked at by its thread.
 std::atomic<ExporterThread*> g_abandoned{nullptr};
 
-// The host's signals are for the host's threads. Only what the thread itself would cause, by a fault, stays
-// deliverable: blocked, it would kill the process without the handlers that the host installed to explain it.
-sigset_t SignalsForTheHost() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&signals, fault);
-  return signals;
-}
-
 }  // namespace
 
 ExporterRunner::ExporterRunner(std::unique_ptr<Exporter> exporter, SessionInfo info, RunnerOptions options)
     : name_(options.name), state_(new ExporterThread(std::move(exporter), std::move(info), std::move(options))) {
-  const sigset_t blocked = SignalsForTheHost();
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &blocked, &before);  // inherited by the thread
+  const BlockSignalsForNewThread block;
   try {
     thread_ = std::thread([state = state_] { state->Run(); });
   } catch (const std::system_error& error) {
     state_->FailToStart(absl::ResourceExhaustedError(error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ExporterRunner::~ExporterRunner() {

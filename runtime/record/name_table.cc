@@ -36,7 +36,7 @@ uint32_t NameTable::Intern(std::string_view name) {
   if (auto it = shard.ids.find(name); it != shard.ids.end()) return it->second;
 
   uint32_t id = 0;
-  {
+  if (size_.load(std::memory_order_relaxed) < bounds_.names) {
     std::lock_guard<std::mutex> lock(append_);
     const uint32_t count = size_.load(std::memory_order_relaxed);
     if (mapping_ != nullptr && count < bounds_.names && name.size() <= bounds_.bytes - used_) {

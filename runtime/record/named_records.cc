@@ -108,7 +108,8 @@ void EndScopeCold(ScopeEnd end) {
   const Place place = Recorder::Enter(kEndBytes, Room::kEnd);
   if (!place) return;
   Put(place.at, 0, end.word);
-  Put(place.at, 1, ticks);
+  // A loss record that was written on the way here is not to be later than what follows it.
+  Put(place.at, 1, std::max(ticks, place.state->loss_ticks));
   Recorder::Commit(place, kEndBytes);
 }
 
@@ -135,10 +136,10 @@ ScopeEnd BeginOpNamed(std::string_view name, uint8_t flags, const OpFields& op) 
 void EndRemote(uint32_t thread, uint32_t handle) {
   if (handle == 0) return;
   const uint64_t ticks = Recorder::ReadTicks();
-  const Place place = Recorder::Enter(kRemoteEndBytes, Room::kEnd);
+  const Place place = Recorder::Enter(kRemoteEndBytes, Room::kRemoteEnd);
   if (!place) return;
   Put(place.at, 0, RecordHeader(RecordType::kRemoteEnd, kRemoteEndBytes, kNoFlags, handle));
-  Put(place.at, 1, ticks);
+  Put(place.at, 1, std::max(ticks, place.state->loss_ticks));
   Put(place.at, 2, thread);
   Recorder::Commit(place, kRemoteEndBytes);
 }
@@ -183,7 +184,7 @@ void RecordThreadName(std::string_view name) {
   Recorder::Commit(place, bytes);
 }
 
-uint32_t InternName(std::string_view name) { return NameTable::Global().Intern(name); }
+uint32_t InternName(std::string_view name) { return Recorder::NameIdOutsideOfRecord(name); }
 
 bool IsNameId(uint32_t name_id) { return name_id != 0 && name_id <= NameTable::Global().size(); }
 

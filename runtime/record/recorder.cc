@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "absl/hash/hash.h"
 #include "runtime/record/name_table.h"
@@ -38,6 +39,33 @@ uint32_t TakeEpoch() {
     epoch = g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1;
   } while (epoch == 0 || epoch >= kGateUnattached);
   return epoch;
+}
+
+// While a lock of the cold path is held outside of a record, handlers of this thread must find the gate closed, as they
+// do inside of one. Only what was open is closed, and opened again.
+__thread bool t_hidden __attribute__((tls_model("initial-exec"))) = false;
+
+void HideFromHandlers() {
+  Writer* const w = t_writer;
+  if (w->kind == WriterKind::kLive && w->gate.load(std::memory_order_relaxed) != kGateClosed) {
+    CloseGate(w);
+    t_hidden = true;
+  } else if (w->kind == WriterKind::kNone) {
+    t_writer = &g_creating;
+    t_hidden = true;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void ShowToHandlers() {
+  if (!t_hidden) return;
+  t_hidden = false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (t_writer == &g_creating) {
+    t_writer = &g_none;
+  } else {
+    OpenGate(t_writer);
+  }
 }
 
 int64_t MonotonicNs() {
@@ -94,6 +122,7 @@ void Recorder::SetThreadIdProvider(uint64_t (*current_thread_id)()) {
 void Recorder::SuppressThisThread() { t_writer = &g_suppressed; }
 
 void Recorder::BeforeFork() {
+  HideFromHandlers();
   ThreadRegistry::Global().Lock();
   NameTable::Global().LockAll();
 }
@@ -101,6 +130,7 @@ void Recorder::BeforeFork() {
 void Recorder::AfterForkInParent() {
   NameTable::Global().UnlockAll();
   ThreadRegistry::Global().Unlock();
+  ShowToHandlers();
 }
 
 // The queues may be in the middle of an operation of a thread that does not exist here, and nobody drains: the child
@@ -182,7 +212,7 @@ Recorder::Place Recorder::EnterLive(ThreadState* state, uint32_t epoch, uint32_t
   CloseGate(state);
   if (state->epoch != epoch) return Attach(state, epoch, bytes, room);
   if (Fits(state, bytes, room) || state->recorder->OpenChunk(state, room)) return {state->cursor, state};
-  if (room == Room::kBegin) state->recorder->Refuse(state);
+  state->recorder->Refuse(state, room);
   OpenGate(state);
   return {};
 }
@@ -190,17 +220,17 @@ Recorder::Place Recorder::EnterLive(ThreadState* state, uint32_t epoch, uint32_t
 // First record of the thread, or first one in a new epoch: a new chunk carries the thread's identity.
 Recorder::Place Recorder::Attach(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room) {
   Recorder* const recorder = g_recorder.load(std::memory_order_acquire);
-  if (state->recorder != recorder) {
+  if (state->session != recorder->first_epoch()) {
+    // The chunk of the last session goes back first: threads that each held on to one could leave nothing for this one.
     Chunk* const old = state->current;
     Detach(state);
     if (old != nullptr) Seal(old);
-    state->open_token.reset();
-    state->recorder = recorder;
-    state->open_token.emplace(recorder->pool_->open_queue());
-  }
-  if (state->session != recorder->first_epoch()) {
-    // Another session, perhaps another pool: a refusal by the last one says nothing about this one, and its losses are
-    // not this one's to tell.
+    if (state->recorder != recorder) {
+      state->recorder = recorder;
+      state->open_token.reset();
+      state->spare = nullptr;  // of the other pool, which is retired
+    }
+    // A refusal by the last session says nothing about this one, and its losses are not this one's to tell.
     state->session = recorder->first_epoch();
     state->refused = false;
     state->unreported = 0;
@@ -213,7 +243,7 @@ Recorder::Place Recorder::Attach(ThreadState* state, uint32_t epoch, uint32_t by
   // Without a new chunk, an end may still use the old one if that belongs to this session.
   const bool same_session = state->current != nullptr && state->current->epoch >= recorder->first_epoch();
   if (same_session && room == Room::kEnd && Fits(state, bytes, room)) return {state->cursor, state};
-  if (room == Room::kBegin) recorder->Refuse(state);
+  recorder->Refuse(state, room);
   OpenGate(state);
   return {};
 }
@@ -230,7 +260,9 @@ void Recorder::Commit(const Place& place, uint32_t bytes) {
   OpenGate(place.state);
 }
 
-void Recorder::Refuse(ThreadState* state) {
+void Recorder::Refuse(ThreadState* state, Room room) {
+  if (room == Room::kEnd || room == Room::kRemoteEnd) ThreadRegistry::Global().CountRefusedEnd();
+  if (room != Room::kBegin) return;
   const LossReason reason = config_.policy == OverflowPolicy::kBlock  ? LossReason::kBlockTimeout
                             : config_.policy == OverflowPolicy::kGrow ? LossReason::kMemoryCap
                                                                       : LossReason::kPoolExhausted;
@@ -241,6 +273,7 @@ void Recorder::Refuse(ThreadState* state) {
 
 // The new chunk first, and only then the old one is sealed: if there is none, ends can still use the old one's reserve.
 bool Recorder::OpenChunk(ThreadState* state, Room room) {
+  if (!TakeToken(state)) return false;
   Chunk* const chunk = TakeChunk(state, room);
   if (chunk == nullptr) return false;
 
@@ -261,7 +294,7 @@ bool Recorder::OpenChunk(ThreadState* state, Room room) {
   // Release, acquired by the drain after it dequeued the chunk: the header above is complete.
   chunk->owner.store(state->thread, std::memory_order_release);
   if (!pool_->Announce(*state->open_token, chunk)) {
-    // The queue is sized for every chunk, so this is lack of memory inside of it. The chunk goes out of circulation.
+    state->spare = chunk;  // no memory for the queue's own blocks: tried again with the next record
     return false;
   }
   ++state->chunk_sequence;
@@ -282,7 +315,16 @@ bool Recorder::OpenChunk(ThreadState* state, Room room) {
   return true;
 }
 
+// A token without a producer, for want of memory, is as good as no chunk.
+bool Recorder::TakeToken(ThreadState* state) {
+  if (!state->open_token.has_value()) state->open_token.emplace(pool_->open_queue());
+  if (state->open_token->valid()) return true;
+  state->open_token.reset();
+  return false;
+}
+
 Chunk* Recorder::TakeChunk(ThreadState* state, Room room) {
+  if (state->spare != nullptr) return std::exchange(state->spare, nullptr);
   // Read before looking: a chunk that is recycled meanwhile makes the next attempt look again.
   const uint32_t recycled = pool_->recycled();
   if (state->refused && state->recycled_seen == recycled) return nullptr;
@@ -292,7 +334,7 @@ Chunk* Recorder::TakeChunk(ThreadState* state, Room room) {
     Wake();
     if (config_.policy == OverflowPolicy::kBlock) {
       // An end does not wait, and does not take the next begin's wait away.
-      if (room == Room::kEnd) return nullptr;
+      if (room == Room::kEnd || room == Room::kRemoteEnd) return nullptr;
       chunk = TakeChunkBlocking();
     }
   }
@@ -326,8 +368,9 @@ void Recorder::Seal(Chunk* chunk) {
 
 void Recorder::WriteLossRecord(ThreadState* state) {
   char* const at = state->cursor;
+  state->loss_ticks = ReadTicks();
   Put(at, 0, RecordHeader(RecordType::kLoss, kLossBytes, kNoFlags, static_cast<uint32_t>(state->unreported_reason)));
-  Put(at, 1, ReadTicks());
+  Put(at, 1, state->loss_ticks);
   Put(at, 2, state->unreported);
   Put(at, 3, state->unreported_since);
   Publish(state, at, kLossBytes);
@@ -357,6 +400,13 @@ void Recorder::OnThreadExit(void* argument) {
   t_writer = &g_exited;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   registry.Release(state);
+}
+
+uint32_t Recorder::NameIdOutsideOfRecord(std::string_view name) {
+  HideFromHandlers();
+  const uint32_t id = NameTable::Global().Intern(name);
+  ShowToHandlers();
+  return id;
 }
 
 uint32_t Recorder::NameId(ThreadState* state, std::string_view name) {

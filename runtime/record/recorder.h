@@ -54,6 +54,7 @@ class Recorder {
   static void SuppressThisThread();
 
   // For pthread_atfork. The child records nothing.
+  // A handler that records while the names and states are locked would wait for its own thread: it is refused instead.
   static void BeforeFork();
   static void AfterForkInParent();
   static void AfterForkInChild();
@@ -80,13 +81,15 @@ class Recorder {
     explicit operator bool() const { return at != nullptr; }
   };
   // kNote: a record that nobody counts as an attempt (a step, a thread's name). It goes where begins go, and is not
-  // counted when it is refused.
-  enum class Room : uint8_t { kBegin, kNote, kEnd };
+  // counted when it is refused. kRemoteEnd: an end, but of a scope that reserved nothing in this chunk.
+  enum class Room : uint8_t { kBegin, kNote, kEnd, kRemoteEnd };
   static Place Enter(uint32_t bytes, Room room);
   static void Commit(const Place& place, uint32_t bytes);
   static uint64_t ReadTicks();
   static bool uses_cycle_counter();
   static uint32_t NameId(ThreadState* state, std::string_view name);
+  // For names that are looked up outside of a record.
+  static uint32_t NameIdOutsideOfRecord(std::string_view name);
 
  private:
   explicit Recorder(const Config& config) : config_(config) {}
@@ -100,7 +103,8 @@ class Recorder {
   Chunk* TakeChunkBlocking();
   static void Seal(Chunk* chunk);
   static void WriteLossRecord(ThreadState* state);
-  void Refuse(ThreadState* state);
+  void Refuse(ThreadState* state, Room room);
+  bool TakeToken(ThreadState* state);
 
   const Config config_;
   const uint32_t pid_ = static_cast<uint32_t>(getpid());  // a system call; a forked child never records

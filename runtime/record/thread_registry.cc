@@ -54,6 +54,7 @@ ThreadState* ThreadRegistry::Acquire() {
   state->session = 0;
   state->refused = false;
   state->unreported = 0;
+  state->loss_ticks = 0;
   state->exit_rounds = 0;
   state->os_tid = static_cast<int32_t>(syscall(SYS_gettid));
   ArmExitHook(state);

@@ -43,6 +43,11 @@ class ThreadRegistry {
   // Since the process started, by logical id (0: unowned). Threads that lost nothing are left out.
   std::map<uint32_t, LossCounts> Losses();
 
+  // Ends that found no room, of all threads since the process started: their scopes were recorded, and end with the
+  // next scope around them, or with the session, flagged. Relaxed: a count.
+  void CountRefusedEnd() { ends_refused_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t ends_refused() const { return ends_refused_.load(std::memory_order_relaxed); }
+
   size_t live_threads();
 
   void Lock() { mutex_.lock(); }
@@ -57,6 +62,7 @@ class ThreadRegistry {
   uint32_t next_thread_ = 1;
   std::map<uint32_t, LossCounts> exited_;  // losses of threads that are gone
   std::array<std::atomic<uint64_t>, kLossReasonCount> unowned_{};  // relaxed: counts only
+  std::atomic<uint64_t> ends_refused_{0};
   pthread_key_t exit_key_{};
   bool has_exit_key_ = false;
 };

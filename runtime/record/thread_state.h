@@ -42,6 +42,7 @@ struct ThreadState : Writer {
   // Whose pool the chunk and the token belong to. Recorders are never freed.
   Recorder* recorder = nullptr;
   std::optional<moodycamel::ProducerToken> open_token;
+  Chunk* spare = nullptr;  // taken, but the queue had no memory to announce it
   Chunk* current = nullptr;  // same as Writer::chunk
   uint32_t chunk_sequence = 0;
   int32_t os_tid = 0;
@@ -54,6 +55,7 @@ struct ThreadState : Writer {
   uint64_t unreported = 0;
   uint64_t unreported_since = 0;
   LossReason unreported_reason = LossReason::kPoolExhausted;
+  uint64_t loss_ticks = 0;  // of the latest loss record
 
   // Written by the thread, read by the drain at any time. Relaxed: a count publishes nothing; it is exact once the
   // thread has stopped or exited.

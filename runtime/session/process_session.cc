@@ -86,9 +86,12 @@ void PrepareProcessOnce() {
   (void)prepared;
 }
 
-// Also for a plug-in that was loaded for an earlier session.
+// Also for a plug-in that was loaded for an earlier session. Not under the session lock: a library that another thread
+// is loading may hold the loader's lock and want the session's.
 absl::Status LoadPlugins(const std::vector<std::string>& paths) {
-  static std::vector<std::string>* loaded = new std::vector<std::string>;
+  static std::mutex* const mutex = new std::mutex;
+  static std::vector<std::string>* const loaded = new std::vector<std::string>;
+  std::lock_guard<std::mutex> lock(*mutex);
   for (const std::string& path : paths) {
     if (std::find(loaded->begin(), loaded->end(), path) != loaded->end()) continue;
     if (absl::Status status = LoadExporterPlugin(path, ExporterRegistry::Global()); !status.ok()) return status;
@@ -109,11 +112,13 @@ void Report(const Options& options, const SessionRun& run) {
   for (const SessionRun::Output& output : run.Outputs()) {
     const uint64_t lost = losses.total() + output.counts.dropped + output.counts.failed;
     const uint64_t events = output.counts.exported;
-    if (output.destination.empty() || (events == 0 && lost == 0)) continue;
+    // "memory" goes nowhere; a plug-in does not say where it goes.
+    if (output.name == "memory" || (events == 0 && lost == 0)) continue;
+    const std::string& where = output.destination.empty() ? output.name : output.destination;
     if (!options.run_report.empty()) {
-      (void)ReportClosed(options.run_report, events, lost, output.destination);
+      (void)ReportClosed(options.run_report, events, lost, where);
     } else if (options.log == Options::Log::kInfo || (lost != 0 && options.log == Options::Log::kWarning)) {
-      PrintLine(absl::StrCat(output.destination, ": ", events, " events, ", lost, " lost"));
+      PrintLine(absl::StrCat(where, ": ", events, " events, ", lost, " lost"));
     }
   }
 }
@@ -121,15 +126,15 @@ void Report(const Options& options, const SessionRun& run) {
 }  // namespace
 
 absl::Status StartSession(const Options& options, std::vector<NamedExporter> more) {
+  if (absl::Status status = options.Validate(); !status.ok()) return status;
+  PrepareProcessOnce();
+  if (absl::Status status = LoadPlugins(options.plugins); !status.ok()) return status;
   Process& process = TheProcess();
   std::lock_guard<std::mutex> lock(process.mutex);
   if (process.is_forked_child) {
     return absl::FailedPreconditionError("a forked child does not record (FERRET_FORK=off)");
   }
   if (process.run != nullptr) return absl::FailedPreconditionError("a session is on already: stop it first");
-  if (absl::Status status = options.Validate(); !status.ok()) return status;
-  PrepareProcessOnce();
-  if (absl::Status status = LoadPlugins(options.plugins); !status.ok()) return status;
 
   absl::StatusOr<std::vector<ExporterSpec>> specs = ParseExporterSpecs(options.exporters);
   if (!specs.ok()) return specs.status();
@@ -154,7 +159,12 @@ absl::Status StopSession(absl::Duration timeout) {
   std::lock_guard<std::mutex> lock(process.mutex);
   if (process.run == nullptr || process.is_forked_child) return absl::OkStatus();
   for (size_t i = 0; i < process.observer_count; ++i) process.observers[i](false);
-  absl::Status status = process.run->Stop(absl::Now() + timeout);
+  absl::Status status;
+  {
+    // A copy that shares nothing with the run, which a thread that is still in Flush may be the one to destroy.
+    const absl::Status result = process.run->Stop(absl::Now() + timeout);
+    status = absl::Status(result.code(), result.message());
+  }
   process.last_losses = process.run->LossesByThread();
   Report(process.options, *process.run);
   if (process.run->abandoned()) process.abandoned.push_back(process.run);
@@ -172,6 +182,7 @@ void StartSessionFromEnvironment() {
     PrintLine(absl::StrCat(status.message(), "; nothing is recorded"));
     return;
   }
+  if (!options->run_report.empty()) return;  // `ferret run` has said it once for all processes
   const std::string unknown = UnknownVariables(environ);
   if (!unknown.empty() && options->log >= Options::Log::kWarning) PrintLine(unknown);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -58,7 +59,11 @@ Recorder* RecorderFor(const Recorder::Config& config) {
     g_last_recorder->pool().Retire();
     g_last_recorder = nullptr;
   }
-  if (g_last_recorder == nullptr) g_last_recorder = Recorder::Create(config);
+  if (g_last_recorder == nullptr && (g_last_recorder = Recorder::Create(config)) != nullptr) {
+    // Where leak checkers find it.
+    static auto* const all = new std::vector<Recorder*>;
+    all->push_back(g_last_recorder);
+  }
   return g_last_recorder;
 }
 
@@ -67,10 +72,12 @@ std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
   return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1000)));
 }
 
-// `now` - `before`, which never exceeds it.
+// `now` - `before`. A thread's counts may have moved to id 0 meanwhile (see ThreadRegistry): then `before` exceeds.
 LossCounts Since(const LossCounts& now, const LossCounts& before) {
   LossCounts since;
-  for (size_t i = 0; i < kLossReasonCount; ++i) since.by_reason[i] = now.by_reason[i] - before.by_reason[i];
+  for (size_t i = 0; i < kLossReasonCount; ++i) {
+    since.by_reason[i] = now.by_reason[i] - std::min(now.by_reason[i], before.by_reason[i]);
+  }
   return since;
 }
 
@@ -97,6 +104,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   }
   run->losses_before_ = ThreadRegistry::Global().Losses();
   run->names_refused_before_ = NameTable::Global().refused();
+  run->ends_refused_before_ = ThreadRegistry::Global().ends_refused();
 
   DrainThread::Config config;
   config.builder.link_table_entries = options.link_table_entries;
@@ -105,7 +113,11 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   run->drain_ = std::make_unique<DrainThread>(config, run->recorder_, run.get());
 
   SessionInfo info;
-  IdentifyProcess().CopyTo(&info);
+  const ProcessIdentity identity = IdentifyProcess();
+  identity.CopyTo(&info);
+  for (const std::string& line : identity.ignored) {
+    if (options.log >= Options::Log::kWarning) std::fprintf(stderr, "ferret: %s\n", line.c_str());
+  }
   info.start_ns = run->drain_->start_ns();
   info.options = DescribeOptions(options);
   if (!options.run_report.empty()) {
@@ -131,6 +143,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
 }
 
 void SessionRun::Push(std::shared_ptr<EventBatch> batch) {
+  batch->sequence = ++batches_;
   for (const auto& runner : runners_) runner->Push(batch);
 }
 
@@ -188,9 +201,12 @@ ExportProgress SessionRun::Progress() const {
   progress.links_made = stats.links_made;
   progress.links_evicted = stats.links_evicted;
   progress.links_unmatched = stats.links_unmatched;
+  progress.links_hurried = stats.links_hurried;
+  progress.ends_refused = ThreadRegistry::Global().ends_refused() - ends_refused_before_;
   progress.remote_ends_unmatched = stats.unmatched_remote_ends;
   progress.names_inline = NameTable::Global().refused() - names_refused_before_;
   progress.clock_backward = stats.clock_backward;
+  progress.clock_steps = stats.clock_steps;
   return progress;
 }
 

@@ -125,7 +125,7 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
   "ferret_run_id": "run1",
   "ferret_pid": 900,
   "record_shapes": 1,
-  "displayTimeUnit": "ms",
+  "displayTimeUnit": "ns",
   "baseTimeNanoseconds": 1751410836000000000,
   "traceEvents": [
     {"name": "process_name", "ph": "M", "ts": 5589164123456.789, "pid": 900, "tid": 0, "args": {"name": "train"}},
@@ -142,7 +142,7 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
     {"ph": "C", "name": "loss", "pid": 900, "tid": 917, "ts": 5589164123506.791, "args": {"value": 0.25}},
     {"ph": "X", "cat": "Trace", "ts": 5589164123456.789, "dur": 61.500, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 5}},
     {"name": "process_sort_index", "ph": "M", "ts": 5589164123456.789, "pid": "Spans", "tid": 0, "args": {"sort_index": 536870912}},
-    {"name": "Ferret Record", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 5589164123518.289, "args": {"events": 5, "events_built": 7, "lost": {"pool_exhausted": 12, "total": 12}, "links_made": 1, "links_evicted": 0, "links_unmatched": 0, "names_inline": 0, "clock_backward": 0, "options": {"buffer_size": "64MB", "record_shapes": "1"}}}
+    {"name": "Ferret Record", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 5589164123518.289, "args": {"events": 5, "events_built": 7, "lost": {"pool_exhausted": 12, "total": 12}, "links_made": 1, "links_evicted": 0, "links_unmatched": 0, "links_hurried": 0, "ends_refused": 0, "remote_ends_unmatched": 0, "names_inline": 0, "clock_backward": 0, "clock_steps": 0, "options": {"buffer_size": "64MB", "record_shapes": "1"}}}
   ],
   "traceName": ")json" + (folder / "trace-3.json") + "\"\n}\n";
   EXPECT_EQ(ReadFile(folder / "trace-3.json"), expected);

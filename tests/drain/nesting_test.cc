@@ -217,5 +217,15 @@ TEST(Nesting, ScopesEndWithTheirThreadOrWithTheSession) {
   EXPECT_TRUE(harness.sink.Named("of a thread that goes on").is_truncated);
 }
 
+// A thread that passed the enabled test in time may write while the last pass, which began earlier, looks at it.
+TEST(Nesting, HoldsForWhatWasRecordedDuringTheLastPass) {
+  DrainHarness harness(1);
+  harness.thread(1).Begin(10, "outer");
+  harness.thread(1).Scope(95, 105, "inner");
+  harness.Finish(100);
+  EXPECT_EQ(harness.sink.Named("outer").end_ns, 105);
+  ExpectTree(harness.sink);
+}
+
 }  // namespace
 }  // namespace ferret::internal

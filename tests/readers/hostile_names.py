@@ -27,7 +27,8 @@ NAMES = list(dict.fromkeys([
     b'"quoted"', b"back\\slash", b"\\", b'\\"', b"two\nlines\r\n", b"tab\there", b"\x7f", b"a/b", b"%s%n", b"</script>",
     b"\\u0041", b"null", b"{}", b"[1,2]", b"  blanks  ", b",\n", b"},\n    {", b"]}",
     "größer", "前向传播", "😀 emoji", "\u2028\u2029", "\ufffd", "\ufeffbom", "\ud7ff\ue000\U0010ffff",
-    b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98", b"ok\xffok", b"\xe2\x82\xac\xe2\x82",
+    b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98", b"ok\xffok",
+    b"\xe2\x82\xac\xe2\x82",
     b"x" * 10000, b'"' * 10000, b"\\" * 10000, b"\x01" * 10000, b"\xff" * 10000, "é".encode() * 5000,
     *_random_names(500),
 ]))

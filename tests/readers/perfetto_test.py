@@ -73,8 +73,8 @@ class PerfettoTest(unittest.TestCase):
         recorded.record(TRAIN_MLP, path)
         with perfetto_engine.load(path) as engine:
             threads = [row["name"] for row in engine.rows(
-                "select distinct thread.name from thread_track join thread using (utid) join slice on track_id = thread_track.id"
-                " where category = 'cpu_op' order by 1")]
+                "select distinct thread.name from thread_track join thread using (utid) join slice on track_id = "
+                "thread_track.id where category = 'cpu_op' order by 1")]
             self.assertEqual(len(threads), 2)
             self.assertRegex(threads[0], r"^thread \d+ \((train_mlp|backward)\)$")
             self.assertEqual({t.partition("(")[2] for t in threads}, {"train_mlp)", "backward)"})
@@ -114,8 +114,8 @@ class PerfettoTest(unittest.TestCase):
 
     def test_losses_leave_a_trace_that_is_whole_and_says_how_many(self):
         path = recorded.folder("losses") / "trace.json"
-        steps = 30
-        said = recorded.record(RECORD_EVERYTHING, path, steps, 3000, env={"FERRET_BUFFER_SIZE": "128K"})
+        steps = 10
+        said = recorded.record(RECORD_EVERYTHING, path, steps, 2000, env={"FERRET_BUFFER_SIZE": "128K"})
         attempted = {**json.loads(said), "steps": steps}
         trace = recorded.load(path)
         self.assertGreater(self.assert_accounts(trace, attempted), 0, "the load was too small for this test")

@@ -20,9 +20,9 @@ def folder(name):
     return pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=os.environ.get("TEST_TMPDIR")))
 
 
-def run(*command, env=(), stdin=b""):
+def run(*command, env=(), stdin=b"", timeout=300):
     """Standard output of a program that must succeed, and may print on standard error only what Ferret lost."""
-    result = subprocess.run(list(map(str, command)), env={**ENVIRONMENT, **dict(env)}, input=stdin, timeout=300,
+    result = subprocess.run(list(map(str, command)), env={**ENVIRONMENT, **dict(env)}, input=stdin, timeout=timeout,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     complaints = [line for line in result.stderr.decode(errors="replace").splitlines() if " events, " not in line]
     if result.returncode != 0 or complaints:
@@ -30,9 +30,9 @@ def run(*command, env=(), stdin=b""):
     return result.stdout
 
 
-def record(program, path, *arguments, env=(), stdin=b""):
+def record(program, path, *arguments, env=(), **how):
     """Runs the program with a Chrome trace as its output; returns what it printed."""
-    return run(program, *arguments, env={"FERRET_EXPORT": f"chrome_trace:{path}", **dict(env)}, stdin=stdin)
+    return run(program, *arguments, env={"FERRET_EXPORT": f"chrome_trace:{path}", **dict(env)}, **how)
 
 
 def load(path):

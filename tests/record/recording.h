@@ -26,6 +26,12 @@ inline constexpr bool kUnderTsan = true;
 #else
 inline constexpr bool kUnderTsan = false;
 #endif
+// Sanitizers need memory of their own for what a test touches, and keep what it frees.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int64_t kMemoryFactor = 10;
+#else
+inline constexpr int64_t kMemoryFactor = 1;
+#endif
 
 namespace ferret::internal {
 

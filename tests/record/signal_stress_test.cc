@@ -6,12 +6,16 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/record/recording.h"
@@ -41,14 +45,37 @@ void RecordOne(int64_t number) {
   EXPECT_EQ(errno, 33);
 }
 
+// Sends SIGUSR1 to the thread that makes it, again and again.
+class Storm {
+ public:
+  Storm(int64_t first_ns, int64_t interval_ns) {
+    sigevent event = {};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGUSR1;
+    event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+    EXPECT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer_), 0);
+    const itimerspec times = {{0, interval_ns}, {0, first_ns}};
+    EXPECT_EQ(timer_settime(timer_, 0, &times, nullptr), 0);
+  }
+  ~Storm() { timer_delete(timer_); }
+
+ private:
+  timer_t timer_;
+};
+
+void SetBlocked(bool blocked) {
+  sigset_t usr1;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &usr1, nullptr);
+}
+
+// What a thread did, as seen when no signal reaches it any more.
 struct Interrupted {
-  std::thread thread;
-  std::atomic<bool> ready{false};
-  std::atomic<bool> done{false};
-  std::atomic<bool> may_exit{false};
   uint32_t id = 0;
   int64_t attempts = 0;
   int64_t interruptions = 0;
+  uint64_t total() const { return static_cast<uint64_t>(attempts + interruptions); }
 };
 
 class SignalStorm : public ::testing::TestWithParam<bool> {
@@ -73,47 +100,35 @@ class SignalStorm : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(SignalStorm, LeavesNoGapNoDamageAndExactCounts) {
-  constexpr int64_t kRecords = kUnderTsan ? 30'000 : 400'000;
+  constexpr int64_t kInterruptions = kUnderTsan ? 500 : 5000;
   for (const uint32_t chunks : {4u, 512u}) {
     Recorder* const recorder = NewRecorder({.chunks = chunks});
     TestSession session(recorder, &sink_, GetParam());
     session.StartDrain();
-    std::vector<Interrupted> writers(2);
-    for (Interrupted& writer : writers) {
-      writer.thread = std::thread([&writer] {
+    Interrupted results[2];
+    std::vector<std::thread> threads;
+    for (Interrupted& result : results) {
+      threads.emplace_back([&result] {
         // Attached, and its name cache made, before the first signal.
-        RecordOne(writer.attempts++);
+        RecordOne(result.attempts++);
         { const OpScope warm(g_handler_site, ForwardOp(t_in_handler.fetch_add(1))); }
-        writer.id = ThreadId();
-        writer.ready = true;
-        while (writer.attempts < kRecords) RecordOne(writer.attempts++);
-        writer.done = true;
-        while (!writer.may_exit) std::this_thread::yield();
-        sigset_t block;
-        sigfillset(&block);
-        pthread_sigmask(SIG_SETMASK, &block, nullptr);
-        writer.interruptions = t_in_handler;
+        result.id = ThreadId();
+        {
+          const Storm storm(1000, 20'000);
+          while (t_in_handler < kInterruptions) RecordOne(result.attempts++);
+        }
+        SetBlocked(true);
+        result.interruptions = t_in_handler;
       });
     }
-    for (Interrupted& writer : writers) {
-      while (!writer.ready) std::this_thread::yield();
-    }
-    while (!writers[0].done || !writers[1].done) {
-      for (Interrupted& writer : writers) pthread_kill(writer.thread.native_handle(), SIGUSR1);
-    }
-    for (Interrupted& writer : writers) {
-      writer.may_exit = true;
-      writer.thread.join();
-    }
+    for (std::thread& thread : threads) thread.join();
     session.Stop();
-    for (const Interrupted& writer : writers) {
-      const LossCounts lost = LostBy(writer.id);
-      EXPECT_GT(writer.interruptions, 50);
-      EXPECT_EQ(static_cast<uint64_t>(writer.attempts + writer.interruptions),
-                sink_.Of(writer.id).scopes + lost.total());
+    for (const Interrupted& result : results) {
+      const LossCounts lost = LostBy(result.id);
+      EXPECT_EQ(result.total(), sink_.Of(result.id).scopes + lost.total());
       EXPECT_EQ(lost.total(), lost[LossReason::kNestedInSignal] + lost[LossReason::kPoolExhausted]);
-      EXPECT_EQ(sink_.Of(writer.id).truncated, 0u);
-      EXPECT_GT(sink_.Of(writer.id).scopes, 0u);
+      EXPECT_EQ(sink_.Of(result.id).truncated, 0u);
+      EXPECT_GT(lost[LossReason::kNestedInSignal], 0u) << "no signal came in the middle of a record";
     }
     EXPECT_EQ(corrupt_, 0u);
   }
@@ -121,7 +136,7 @@ TEST_P(SignalStorm, LeavesNoGapNoDamageAndExactCounts) {
 
 // Threads that are interrupted around their very first record: before, while and after their state is made.
 TEST_P(SignalStorm, AroundTheFirstRecordOfAThreadLeavesExactCounts) {
-  constexpr int kThreads = kUnderTsan ? 300 : 3000;
+  constexpr int kThreads = kUnderTsan ? 300 : 2000;
   Recorder* const recorder = NewRecorder({.chunks = 1024});
   const uint64_t unowned = LostBy(0).total();
   TestSession session(recorder, &sink_, GetParam());
@@ -131,35 +146,28 @@ TEST_P(SignalStorm, AroundTheFirstRecordOfAThreadLeavesExactCounts) {
     RecordOne(0);
     const OpScope warm(g_handler_site, ForwardOp(0));
   });
-  uint64_t attempts = 2, lost = 0;
-  sigset_t usr1, before;
-  sigemptyset(&usr1);
-  sigaddset(&usr1, SIGUSR1);
-  pthread_sigmask(SIG_BLOCK, &usr1, &before);  // inherited: nothing but recording may be interrupted
+  uint64_t attempts = 2, lost = 0, interruptions = 0;
+  SetBlocked(true);  // inherited: nothing but recording may be interrupted
   for (int i = 0; i < kThreads; ++i) {
-    Interrupted writer;
-    writer.thread = std::thread([&] {
-      writer.ready = true;
-      pthread_sigmask(SIG_UNBLOCK, &usr1, nullptr);
-      for (; writer.attempts < 20; ++writer.attempts) RecordOne(writer.attempts);
-      pthread_sigmask(SIG_BLOCK, &usr1, nullptr);
-      writer.interruptions = t_in_handler;
-      writer.id = ThreadId();
-      writer.done = true;
-      while (!writer.may_exit) std::this_thread::yield();
+    OnThread([&] {
+      Interrupted result;
+      {
+        const Storm storm(1 + i % 100 * 150, 100'000);
+        SetBlocked(false);
+        for (; result.attempts < 30; ++result.attempts) RecordOne(result.attempts);
+        SetBlocked(true);
+      }
+      result.interruptions = t_in_handler;
+      interruptions += static_cast<uint64_t>(result.interruptions);
+      attempts += result.total();
+      lost += LostBy(ThreadId()).total();
     });
-    while (!writer.ready) {
-    }
-    while (!writer.done) pthread_kill(writer.thread.native_handle(), SIGUSR1);
-    lost += LostBy(writer.id).total();
-    writer.may_exit = true;
-    writer.thread.join();
-    attempts += static_cast<uint64_t>(writer.attempts + writer.interruptions);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  SetBlocked(false);
   session.Stop();
   lost += LostBy(0).total() - unowned;
   EXPECT_EQ(attempts, sink_.All().scopes + lost);
+  EXPECT_GT(interruptions, static_cast<uint64_t>(kThreads) / 10);
   EXPECT_EQ(sink_.All().truncated, 0u);
   EXPECT_EQ(corrupt_, 0u);
 }

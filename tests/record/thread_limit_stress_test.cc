@@ -48,7 +48,7 @@ class Crowd {
     ThreadId();
     { FERRET_SCOPE("one of a crowd"); }
     std::unique_lock<std::mutex> lock(crowd->mutex_);
-    if (++crowd->recorded_ == crowd->threads_.size()) crowd->recorded_all_.notify_one();
+    ++crowd->recorded_;
     crowd->recorded_all_.notify_one();
     crowd->let_go_.wait(lock, [crowd] { return crowd->over_; });
     { FERRET_SCOPE("one of a crowd, again"); }

@@ -66,7 +66,7 @@ enum RecordFlags : uint8_t {
   kFrameworkThreads = 16,
   // The end of this scope ends a training step (`Optimizer.step#…`), unless the program marks steps itself.
   kEndsStep = 32,
-  // A `ProfilerStep#N` annotation that the program made itself.
+  // A `ProfilerStep#N` annotation that the program made itself: a step that ends inside needs no slice.
   kMarksStep = 64,
 };
 
