@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -75,9 +76,20 @@ TEST(FerretRun, ExportComesFromTheOptionThenTheEnvironmentThenTheDefault) {
   const std::string show = "echo $FERRET_EXPORT";
   EXPECT_EQ(RunShell(show).out, "chrome_trace:trace-%p.json.gz\n");
   EXPECT_EQ(RunShell(show, {"FERRET_EXPORT="}).out, "chrome_trace:trace-%p.json.gz\n");
-  EXPECT_EQ(RunShell(show, {"FERRET_EXPORT=otlp"}).out, "otlp\n");
-  EXPECT_EQ(RunFerret({"run", "--export", "memory", "sh", "-c", show}, {"FERRET_EXPORT=otlp"}).out, "memory\n");
+  EXPECT_EQ(RunShell(show, {"FERRET_EXPORT=memory?max_events=7"}).out, "memory?max_events=7\n");
+  EXPECT_EQ(RunFerret({"run", "--export", "memory", "sh", "-c", show}, {"FERRET_EXPORT=chrome_trace"}).out, "memory\n");
   EXPECT_EQ(RunFerret({"run", "--export=memory", "sh", "-c", show}).out, "memory\n");
+}
+
+TEST(FerretRun, ExportersThatCannotBeMadeEndTheRunBeforeTheCommand) {
+  for (const char* bad : {"chrme_trace:x.json", "chrome_trace?levle=3", "chrome_trace:%q"}) {
+    const Outcome outcome = RunFerret({"run", "--export", bad, "echo", "ran"});
+    EXPECT_EQ(outcome.exit_status, 125) << bad;
+    EXPECT_EQ(outcome.out, "") << bad;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  // The command knows the plug-in, `ferret run` does not load it.
+  EXPECT_EQ(RunFerret({"run", "--export", "mine", "true"}, {"FERRET_EXPORTERS=/mine.so"}).exit_status, 0);
 }
 
 TEST(FerretRun, EachRunHasAnIdOfItsOwn) {
