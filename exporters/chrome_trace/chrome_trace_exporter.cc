@@ -95,6 +95,7 @@ absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
     }
   } else if (file_->backlog_bytes() > 0) {
     absl::Status written = file_->Retry();
+    ForgetWritten();
     if (!written.ok()) {
       last_sequence_ = 0;  // this batch is a gap
       return written;
@@ -125,6 +126,7 @@ void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
       writer_->WriteSlice(event, TraceTid(event.device_resource_id));
     }
     ++state_.events;
+    attempts_ += event.is_synthesized ? 0 : 1;
     if (part_is_full_) EndPartIfFull();
   }
   for (const ForwardBackwardLink& link : batch.links) {
@@ -135,6 +137,7 @@ void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
     state_.span_end_ns = std::max(state_.span_end_ns, instant.time_ns);
     writer_->WriteInstant(instant);
     ++state_.events;
+    attempts_ += instant.kind == InstantEvent::Kind::kLoss ? 0 : 1;
   }
   if (part_is_full_) EndPartIfFull();
 }
@@ -161,7 +164,8 @@ absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Ti
   state_.progress = progress;
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status status = WritePiece();
-  if (status.ok()) status = file_->Finish(Tail());
+  const absl::Status finished = FinishFile();
+  if (status.ok()) status = finished;
   destination_ = ShownPath(file_->path());
   file_.reset();
   if (status.ok()) status = deferred_error_;
@@ -194,14 +198,16 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   if (!opened.ok()) return opened.status();
 
   if (file_ != nullptr) {
-    absl::Status finished = file_->Finish(Tail());
-    if (!finished.ok()) deferred_error_ = finished;  // it stays under its .tmp name, complete
+    absl::Status finished = FinishFile();
+    if (!finished.ok()) deferred_error_ = finished;
   }
   file_ = *std::move(opened);
   if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
   destination_ = ShownPath(file_->path());
   state_.path = destination_;
-  state_.events = 0;
+  state_.events = attempts_ = 0;
+  handed_over_ = {};
+  waiting_.clear();
   state_.part = options_.max_part_bytes > 0 ? part : 0;
   state_.span_start_ns = part == 1 ? info_.start_ns : state_.span_end_ns;
   if (part > 1) arrows_from_ns_ = std::max(arrows_from_ns_, state_.span_end_ns);
@@ -210,6 +216,8 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   // The head on its own: it fits into a page, so the file begins as a document.
   const std::string head = chrome_trace::TraceHead(info_, run_id_);
   absl::Status written = file_->Append(head, Tail());
+  waiting_.push_back({});
+  ForgetWritten();
   buffer_.Reset(file_->text_bytes(), file_->keeps_units_in_pages());
   writer_->ResetIndex();
   unwritten_threads_.clear();
@@ -228,7 +236,29 @@ void ChromeTraceExporter::EndPartIfFull() {
 absl::Status ChromeTraceExporter::WritePiece() {
   absl::Status status = file_->Append(buffer_.piece(), Tail());
   buffer_.Clear();
+  waiting_.push_back({state_.events - handed_over_.events, attempts_ - handed_over_.attempts});
+  handed_over_ = {state_.events, attempts_};
+  ForgetWritten();
   part_is_full_ = options_.max_part_bytes > 0 && file_->text_bytes() >= options_.max_part_bytes && !file_->is_stream();
+  return status;
+}
+
+void ChromeTraceExporter::ForgetWritten() {
+  while (waiting_.size() > file_->backlog_pieces()) waiting_.pop_front();
+}
+
+// Once more with what waits for space; then without it, counted: the file is put in place as it is.
+absl::Status ChromeTraceExporter::FinishFile() {
+  absl::Status status = file_->Finish(Tail());
+  ForgetWritten();
+  if (status.ok() || waiting_.empty()) return status;
+  for (const Waiting& piece : waiting_) {
+    state_.events -= piece.events;
+    state_.progress.lost[LossReason::kExporterFailed] += piece.attempts;
+    not_delivered_ += piece.attempts;
+  }
+  waiting_.clear();
+  file_->FinishWithoutBacklog(Tail()).IgnoreError();
   return status;
 }
 

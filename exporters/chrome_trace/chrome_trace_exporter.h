@@ -16,6 +16,7 @@
 #define FERRET_EXPORTERS_CHROME_TRACE_CHROME_TRACE_EXPORTER_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ class ChromeTraceExporter final : public Exporter {
   absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
   std::string Destination() const override { return destination_; }
+  uint64_t NotDelivered() const override { return not_delivered_; }
 
  private:
   struct Thread {
@@ -74,6 +76,8 @@ class ChromeTraceExporter final : public Exporter {
   absl::Status BeginPart(int part);
   void EndPartIfFull();
   absl::Status WritePiece();
+  absl::Status FinishFile();
+  void ForgetWritten();
   std::string Tail();
   std::string ShownPath(const std::string& path) const;
 
@@ -102,6 +106,16 @@ class ChromeTraceExporter final : public Exporter {
   uint64_t last_sequence_ = 0;
   int64_t arrows_from_ns_ = INT64_MIN;  // forward ops that started earlier may have no slice in this file
   bool part_is_full_ = false;
+
+  // What the file took over but has not written yet, oldest first: kept in step with its backlog.
+  struct Waiting {
+    uint64_t events;
+    uint64_t attempts;  // as EventBatch::count() counts
+  };
+  std::deque<Waiting> waiting_;
+  Waiting handed_over_{};  // all that is in earlier pieces of this part
+  uint64_t attempts_ = 0;  // of this part
+  uint64_t not_delivered_ = 0;
   absl::Status deferred_error_;  // of a part that could not be put in place
 
   absl::flat_hash_map<int32_t, Thread> threads_;  // by OS thread id

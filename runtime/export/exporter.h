@@ -68,6 +68,9 @@ class Exporter {
   virtual absl::Status Flush(const ExportProgress& progress, absl::Time deadline) = 0;
   virtual absl::Status Close(const ExportProgress& progress, absl::Time deadline) = 0;
 
+  // How many of the events that Export accepted never came to be in the output, after all. Asked once, after Close.
+  virtual uint64_t NotDelivered() const { return 0; }
+
   // Where the output went, for the one line at the end of a run, for example "trace.json.gz"; empty if nowhere.
   virtual std::string Destination() const { return ""; }
 };

@@ -55,6 +55,12 @@ void ExporterQueue::Finish(bool exported) {
   in_flight_ = {};
 }
 
+void ExporterQueue::TakeBack(uint64_t count) {
+  count = std::min(count, counts_.exported);
+  counts_.exported -= count;
+  counts_.failed += count;
+}
+
 std::vector<ThreadInfo> ExporterQueue::TakeMissedThreads() { return std::exchange(missed_threads_, {}); }
 
 std::deque<ExporterQueue::Entry> ExporterQueue::DropWaiting(const absl::Status& status) {

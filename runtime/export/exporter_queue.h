@@ -72,6 +72,8 @@ class ExporterQueue {
   Entry Take();
   // Tells the outcome of Export for the batch taken last.
   void Finish(bool exported);
+  // So many of what was exported failed in the end.
+  void TakeBack(uint64_t count);
 
   // The notices of dropped batches that no accepted batch has taken along.
   std::vector<ThreadInfo> TakeMissedThreads();

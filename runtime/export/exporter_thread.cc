@@ -149,6 +149,14 @@ void ExporterThread::Close(Lock& lock) {
     return exporter_->Close(progress, clock().ToWallClock(close_until));
   });
   if (active()) ReadDestination(lock);
+  uint64_t not_delivered = 0;
+  if (active()) {
+    Call(lock, "NotDelivered", &reported, [&] {
+      not_delivered = exporter_->NotDelivered();
+      return absl::OkStatus();
+    }).IgnoreError();
+  }
+  if (active()) queue.TakeBack(not_delivered);
   if (active()) close_status = flushed.ok() ? closed : flushed;
 }
 

@@ -73,7 +73,8 @@ void AtExit() {
     timeout = process.options.stop_deadline;
   }
   const absl::Status status = StopSession(timeout);
-  if (!status.ok()) PrintLine(std::string(status.message()));
+  // Exporters have said themselves what went wrong with them.
+  if (absl::IsDeadlineExceeded(status)) PrintLine(std::string(status.message()));
 }
 
 void PrepareProcessOnce() {

@@ -13,7 +13,7 @@ namespace {
 
 TEST(Readme, TableOfVariablesIsTheOneOfHelpMarkdown) {
   const std::string readme = ReadFile(DataFile("README.md"));
-  if (readme.empty()) GTEST_SKIP() << "no README.md";
+  ASSERT_FALSE(readme.empty());
   const std::string begin_mark = "<!-- variables -->\n";
   const size_t begin = readme.find(begin_mark);
   const size_t end = readme.find("<!-- /variables -->");

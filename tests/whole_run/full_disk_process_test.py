@@ -48,6 +48,9 @@ class FullDiskTest(unittest.TestCase):
         (path, events, lost), = (match.groups() for match in sums if match)
         self.assertEqual(path, str(disk / name))
         self.assertEqual(int(events) + int(lost), ATTEMPTED)
+        # What did not come to be in the file is counted as lost, and the file is in place.
+        self.assertEqual(file.name, name)
+        self.assertEqual(counts.delivered, int(events))
         self.assertGreater(int(lost), 0)
         # Every other line names the cause, and none comes again and again.
         others = [line for line, match in zip(lines, sums) if not match]

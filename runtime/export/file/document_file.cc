@@ -82,4 +82,11 @@ absl::Status DocumentFile::Finish(std::string_view tail) {
   return claim_->Publish(run_id_);
 }
 
+absl::Status DocumentFile::FinishWithoutBacklog(std::string_view tail) {
+  file_->GiveUp();
+  if (!gzip_) return Finish(tail);
+  if (!InOwnProcess()) return absl::FailedPreconditionError("a forked child does not write its parent's file");
+  return claim_ == nullptr ? absl::OkStatus() : claim_->Publish(run_id_);
+}
+
 }  // namespace ferret

@@ -46,8 +46,12 @@ class DocumentFile {
   absl::Status Retry();
   // Closes the document and puts it in place. Can be called again after an error.
   absl::Status Finish(std::string_view tail);
+  // The same without what waits in memory. A gzipped document then keeps the tail that it has: another one would have to
+  // fit what was given up.
+  absl::Status FinishWithoutBacklog(std::string_view tail);
 
   size_t backlog_bytes() const { return file_->backlog_bytes(); }
+  size_t backlog_pieces() const { return file_->backlog_pieces(); }
   // The text so far, without the tail.
   uint64_t text_bytes() const { return text_bytes_; }
   bool keeps_units_in_pages() const { return keeps_units_in_pages_; }

@@ -26,6 +26,11 @@ absl::Status GrowingFile::Retry() {
   return absl::OkStatus();
 }
 
+void GrowingFile::GiveUp() {
+  backlog_.clear();
+  backlog_bytes_ = 0;
+}
+
 absl::Status GrowingFile::Finish(std::string_view tail) {
   absl::Status status = Retry();
   if (!status.ok()) return status;

@@ -50,6 +50,9 @@ class GrowingFile {
   // Writes what waits, oldest first.
   absl::Status Retry();
   size_t backlog_bytes() const { return backlog_bytes_; }
+  size_t backlog_pieces() const { return backlog_.size(); }
+  // Forgets what waits: the document ends with what is in the file.
+  void GiveUp();
 
   // The last call: nothing but the body and this tail is left in the file.
   absl::Status Finish(std::string_view tail);
