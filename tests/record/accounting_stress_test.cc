@@ -113,7 +113,7 @@ LossReason ReasonOf(OverflowPolicy policy) {
 }
 
 void RunCase(const Case& c) {
-  const int64_t attempts_each = kUnderTsan ? 600 : 4000;
+  const int64_t attempts_each = kUnderTsan ? 600 : 12'000;
   Sizes sizes;
   sizes.policy = c.policy;
   sizes.chunks = c.policy == OverflowPolicy::kGrow ? (c.chunks + 1) / 2 : c.chunks;

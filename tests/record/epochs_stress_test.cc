@@ -81,6 +81,26 @@ TEST_P(Epochs, AProviderThatIsSetWhileThreadsRecordLeavesEveryScopeWhole) {
   EXPECT_GT(sink.threads(), static_cast<size_t>(kThreads)) << "shown under the framework's ids as well";
 }
 
+TEST_P(Epochs, AProviderIsAskedAtTheNextRecordOfEachThreadAndNotAgainInItsChunk) {
+  Recorder* const recorder = NewRecorder({});
+  HandDrain drain(recorder);
+  OnThread([&] {
+    const RecordingOn on(recorder, GetParam());
+    { FERRET_SCOPE("before"); }
+    SetThreadIdProvider(&FrameworkId);
+    const uint64_t asked = g_asked;
+    for (int i = 0; i < 3; ++i) {
+      FERRET_SCOPE("afterwards");
+    }
+    EXPECT_EQ(g_asked, asked + 1);
+    ASSERT_EQ(drain.Chunks().size(), 2u);
+    EXPECT_EQ(drain.Chunks()[0]->framework_thread, 0u);
+    EXPECT_EQ(drain.Chunks()[1]->framework_thread, FrameworkId());
+    EXPECT_EQ(drain.Chunks()[0]->thread, drain.Chunks()[1]->thread);
+    EXPECT_EQ(drain.Chunks()[0]->sealed.load(), 1u);
+  });
+}
+
 // With no chunk left for the new epoch, begins are refused and ends still reach the old chunk.
 TEST_P(Epochs, AnEpochThatFindsNoChunkStillTakesTheEndsOfOpenScopes) {
   Recorder* const recorder = NewRecorder({.chunks = 1});
