@@ -92,7 +92,10 @@ TEST(ClockMap, OlderReadingsAreConvertedAsTheyWereThen) {
   std::minstd_rand random(3);
   for (uint64_t i = 1; i <= ClockMap::kMaxSegments / 2; ++i) {
     const uint64_t at = i * kSecond;
-    for (uint64_t part = 1; part < 4; ++part) said.emplace_back(at - part * 100'000'000, map.ToNs(at - part * 100'000'000));
+    for (uint64_t part = 1; part < 4; ++part) {
+      const uint64_t then = at - part * 100'000'000;
+      said.emplace_back(then, map.ToNs(then));
+    }
     map.Add({at, static_cast<int64_t>(at) + static_cast<int64_t>(random() % 1000), 1000});
   }
   for (const auto& [source, ns] : said) EXPECT_EQ(map.ToNs(source), ns);
