@@ -10,9 +10,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -23,25 +23,39 @@
 namespace ferret::torch_adapter {
 namespace {
 
-at::CallbackHandle g_callback = at::INVALID_CALLBACK_HANDLE;  // under the session lock
+// Guards what follows. Leaked: a session may stop after static objects are gone.
+std::mutex& Mutex() {
+  static std::mutex* const mutex = new std::mutex;
+  return *mutex;
+}
+at::CallbackHandle g_callback = at::INVALID_CALLBACK_HANDLE;
+bool g_exiting = false;
 
-// Set at exit, before PyTorch's list of callbacks is destroyed. From then on the list is left alone, with the callback
-// in it: threads that still run go on being recorded until the session stops, and then find recording off.
-std::atomic<bool> g_exiting{false};
-
-void OnSession(bool recording) {
-  if (g_exiting.load(std::memory_order_acquire)) return;
+void SetCallback(bool registered) {
   try {
-    if (recording && g_callback == at::INVALID_CALLBACK_HANDLE) {
+    if (registered && g_callback == at::INVALID_CALLBACK_HANDLE) {
       // Inputs, outputs and ids are not asked for (the default): PyTorch then need not even collect them.
       g_callback = at::addGlobalCallback(at::RecordFunctionCallback(&OnBegin, &OnEnd));
-    } else if (!recording && g_callback != at::INVALID_CALLBACK_HANDLE) {
+    } else if (!registered && g_callback != at::INVALID_CALLBACK_HANDLE) {
       at::removeCallback(g_callback);
       g_callback = at::INVALID_CALLBACK_HANDLE;
     }
   } catch (...) {  // no memory for PyTorch's list
     std::fputs("ferret: PyTorch refused the callback; its operators are not recorded\n", stderr);
   }
+}
+
+void OnSession(bool recording) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  if (!g_exiting) SetCallback(recording);
+}
+
+// PyTorch's list of callbacks is about to be destroyed, and threads that still run go on reading it: an empty list does
+// them no harm, what was in it would. The session stops later, and leaves the list alone.
+void OnExit() {
+  std::lock_guard<std::mutex> lock(Mutex());
+  g_exiting = true;
+  SetCallback(false);
 }
 
 // Whether a copy of this library under another path is in the process: both would record every operator.
@@ -69,7 +83,7 @@ __attribute__((constructor)) void Load() {
   }
   // Makes PyTorch construct its list, so that the handler below is registered later and hence runs earlier.
   at::hasGlobalCallbacks();
-  std::atexit([] { g_exiting.store(true, std::memory_order_release); });
+  std::atexit(&OnExit);
   internal::SetThreadIdProvider(&at::RecordFunction::currentThreadId);
   internal::AddSessionObserver(&OnSession);
 }
