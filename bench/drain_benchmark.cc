@@ -9,8 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <memory>
-
+#include "bench/counting_sink.h"
 #include "ferret/scope.h"
 #include "runtime/clock/cpu_clock.h"
 #include "runtime/drain/drain.h"
@@ -23,26 +22,6 @@ using internal::Drain;
 using internal::Recorder;
 
 constexpr int kEvents = 100'000;  // fit the pool
-
-class CountingSink final : public internal::BatchSink {
- public:
-  std::shared_ptr<EventBatch> NewBatch() override {
-    std::shared_ptr<EventBatch> batch = std::move(spare_);
-    if (batch == nullptr) return std::make_shared<EventBatch>();
-    batch->Clear();
-    return batch;
-  }
-  void Push(std::shared_ptr<EventBatch> batch) override {
-    events += batch->events.size();
-    links += batch->links.size();
-    spare_ = std::move(batch);
-  }
-  uint64_t events = 0;
-  uint64_t links = 0;
-
- private:
-  std::shared_ptr<EventBatch> spare_;
-};
 
 void RecordPlain() {
   for (int i = 0; i < kEvents / 2; ++i) {

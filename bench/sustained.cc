@@ -11,9 +11,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <vector>
+#include <chrono>
 
+#include "bench/counting_sink.h"
 #include "ferret/scope.h"
 #include "runtime/clock/cpu_clock.h"
 #include "runtime/drain/drain_thread.h"
@@ -24,26 +24,6 @@ namespace {
 
 using namespace ferret;            // a program of one file
 using namespace ferret::internal;  // that measures the parts
-
-class CountingSink final : public BatchSink {
- public:
-  std::shared_ptr<EventBatch> NewBatch() override {
-    std::shared_ptr<EventBatch> batch = std::move(spare_);
-    if (batch == nullptr) return std::make_shared<EventBatch>();
-    batch->Clear();
-    return batch;
-  }
-  void Push(std::shared_ptr<EventBatch> batch) override {
-    events += batch->events.size();
-    links += batch->links.size();
-    spare_ = std::move(batch);
-  }
-  uint64_t events = 0;
-  uint64_t links = 0;
-
- private:
-  std::shared_ptr<EventBatch> spare_;
-};
 
 constexpr int kOps = 100;  // of a step, forward and as many backward
 

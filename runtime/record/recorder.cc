@@ -240,7 +240,7 @@ Recorder::Place Recorder::Attach(ThreadState* state, uint32_t epoch, uint32_t by
   if (recorder->OpenChunk(state, room)) return {state->cursor, state};
   // The next record tries again.
   state->epoch = previous_epoch;
-  // Without a new chunk, an end may still use the old one if that belongs to this session.
+  // Without a new chunk, an end may still use the old one if that is of the current one.
   const bool same_session = state->current != nullptr && state->current->epoch >= recorder->first_epoch();
   if (same_session && room == Room::kEnd && Fits(state, bytes, room)) return {state->cursor, state};
   recorder->Refuse(state, room);
@@ -304,7 +304,7 @@ bool Recorder::OpenChunk(ThreadState* state, Room room) {
   state->current = chunk;
   state->chunk = chunk->bytes();
   state->cursor = chunk->bytes() + kChunkHeaderBytes;
-  state->begin_limit = chunk->bytes() + chunk->begin_limit() - kOpBeginBytes;
+  state->begin_limit = chunk->bytes() + chunk->begin_limit() - kOpBeginBytes + 1;
   state->end_limit = inlined ? chunk->bytes() + chunk->end_limit() - kEndBytes + 1 : nullptr;
   state->open_gate = inlined ? state->epoch : kGateOutOfLine;
   // Only now, when nothing of the thread points to the old chunk any more, may the drain recycle it.

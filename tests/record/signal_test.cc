@@ -168,5 +168,22 @@ TEST_F(Signals, ExceptionsThroughScopesLeaveTheGateOpen) {
   EXPECT_EQ(CountOf(read, RecordType::kScopeEnd), 3u);
 }
 
+// A handler may come between the look at the gate and its closing, and lose the chunk to a session that has none left.
+// The begin that goes on then finds no cursor: it wrote through a null pointer.
+TEST_F(Signals, ABeginWhoseChunkWasTakenAwayAfterItsLookAtTheGateGoesOutOfLine) {
+  OnThread([&] {
+    const RecordingOn on(recorder_);
+    { FERRET_SCOPE("has a chunk"); }
+    ThreadState* const state = CurrentState();
+    ASSERT_EQ(state->gate.load(), CurrentEpoch());
+    state->current = nullptr;
+    state->chunk = state->cursor = state->begin_limit = state->end_limit = nullptr;
+    const ScopeEnd end = BeginScope(RecordHeader(RecordType::kScopeBegin, kBeginBytes, 0, InternName("s")), CurrentEpoch());
+    EXPECT_TRUE(end) << "in a new chunk";
+    EXPECT_NE(state->current, nullptr);
+    EndScope(end);
+  });
+}
+
 }  // namespace
 }  // namespace ferret::internal

@@ -59,8 +59,10 @@ struct alignas(64) Writer {
   // The header word of the end of the latest begin: its handle, 2n+1, is the payload.
   uint64_t end_word = RecordHeader(RecordType::kScopeEnd, kEndBytes, kNoFlags, 1);
   char* cursor = nullptr;
-  char* begin_limit = nullptr;  // a begin may start here at the latest
-  char* end_limit = nullptr;    // an end must start before; null sends all of them out of line
+  // A begin, an end must start before. Null sends all of them out of line: also where a signal handler has taken the
+  // chunk away between a look at the gate and its closing, and the cursor is null.
+  char* begin_limit = nullptr;
+  char* end_limit = nullptr;
   char* chunk = nullptr;
   uint32_t thread = 0;  // Ferret's logical id of the thread, from 1
   WriterKind kind = WriterKind::kNone;
@@ -143,7 +145,7 @@ inline ScopeEnd BeginScope(uint64_t header, uint32_t epoch) {
   if (FERRET_UNLIKELY(w->gate.load(std::memory_order_relaxed) != epoch)) return BeginScopeCold(header);
   CloseGate(w);
   char* const at = w->cursor;
-  if (FERRET_UNLIKELY(at > w->begin_limit)) {
+  if (FERRET_UNLIKELY(at >= w->begin_limit)) {
     OpenGate(w);
     return BeginScopeCold(header);
   }
@@ -160,7 +162,7 @@ inline ScopeEnd BeginOp(uint64_t header, uint32_t epoch, const OpFields& op) {
   if (FERRET_UNLIKELY(w->gate.load(std::memory_order_relaxed) != epoch)) return BeginOpCold(header, op);
   CloseGate(w);
   char* const at = w->cursor;
-  if (FERRET_UNLIKELY(at > w->begin_limit)) {
+  if (FERRET_UNLIKELY(at >= w->begin_limit)) {
     OpenGate(w);
     return BeginOpCold(header, op);
   }
