@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
@@ -24,7 +26,14 @@ class Crowd {
     pthread_attr_setstacksize(&small, 64 * 1024);
     for (size_t i = 0; i < count; ++i) {
       pthread_t thread;
-      if (pthread_create(&thread, &small, &Crowd::Live, this) != 0) break;
+      int error = 0;
+      // Other processes of the machine may hold the last thread numbers for a while.
+      for (int attempt = 0; attempt < 1000; ++attempt) {
+        error = pthread_create(&thread, &small, &Crowd::Live, this);
+        if (error != EAGAIN) break;
+        usleep(10'000);
+      }
+      if (error != 0) break;
       threads_.push_back(thread);
     }
     pthread_attr_destroy(&small);
