@@ -5,33 +5,46 @@
 //
 // The drain builds these by the million per second, so scalars are inline and text is a view. Times are integer
 // nanoseconds of Unix time on the session's own clock: monotonic, tied to the wall clock once, at session start.
-// Field names and meanings are those of PyTorch's documentation; what PyTorch gives in microseconds relative to the
-// start of the trace is computed from the nanoseconds (see time_range()).
+// Names and meanings are those of PyTorch's documentation. What is cheap is a field; what PyTorch computes, or what few
+// events have, is a function of the same name: times in microseconds, inputs, stacks, memory, kernels. Those that are
+// not defined here are in runtime/events (link //runtime/events, or libferret.so).
+//
+// In a batch the tree is not linked: cpu_parent is null and has no children, and parent_id stands for it. EventList
+// (event_list.h) links it.
 
 #ifndef FERRET_FUNCTION_EVENT_H_
 #define FERRET_FUNCTION_EVENT_H_
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "ferret/event_details.h"
+#include "ferret/record_scope.h"
+#include "ferret/value.h"
 
 namespace ferret {
 
-// at::RecordScope, same numbers.
-enum class RecordScope : uint8_t {
-  kFunction = 0,
-  kBackwardFunction = 1,
-  kTorchScriptFunction = 2,
-  kKernelFunctionDtype = 3,
-  kCustomClass = 4,
-  kBuildFeature = 5,
-  kLiteInterpreter = 6,
-  kUserScope = 7,
-  kStaticRuntimeOp = 8,
-  kStaticRuntimeModel = 9,
+// Kineto's categories, same numbers; kNone for events that no trace names one for.
+enum class ActivityType : uint8_t {
+  kCpuOp = 0,
+  kUserAnnotation = 1,
+  kGpuUserAnnotation = 2,
+  kGpuMemcpy = 3,
+  kGpuMemset = 4,
+  kKernel = 5,
+  kCudaRuntime = 7,
+  kCudaDriver = 8,
+  kCpuInstantEvent = 9,
+  kPythonFunction = 10,
+  kOverhead = 11,
+  kCudaSync = 15,
+  kCudaEvent = 16,
+  kOther = 254,
+  kNone = 255,
 };
-
-// c10::DeviceType, same numbers, for the devices that events can be on.
-enum class DeviceType : int8_t { kCpu = 0, kCuda = 1, kXpu = 12, kHpu = 18, kMtia = 21, kPrivateUse1 = 20 };
 
 // Microseconds since the start of the session, with the nanoseconds as fraction.
 struct Interval {
@@ -45,7 +58,8 @@ struct FunctionEvent {
   int64_t id = 0;
   // The innermost scope of the same thread that was open when this one began; 0 for a root and for an async event.
   int64_t parent_id = 0;
-  // Lives as long as the batch that holds the event; a name with name_id != 0 lives as long as the process.
+  // Lives as long as the batch that holds the event; a name with name_id != 0 lives as long as the process. Steps are
+  // all called `ProfilerStep*`, so that they aggregate; their number is in trace_name().
   std::string_view name;
   // Unix nanoseconds. end_ns >= start_ns, and both lie inside the parent's.
   int64_t start_ns = 0;
@@ -74,17 +88,90 @@ struct FunctionEvent {
   bool is_truncated : 1;
   // Made by the drain from other events (steps seen at the optimizer), not recorded by the program.
   bool is_synthesized : 1;
+  // Device time is that of one pair of device events around the operator and its children.
+  bool is_legacy : 1;
+  bool is_python_function : 1;
+  ActivityType activity_type = ActivityType::kNone;
+  // Whose time device_time_total() is; kCpu stands for PyTorch's None. The same for all events of a run.
+  DeviceType use_device = DeviceType::kCpu;
+  // Null for most events. Owned by the batch or the list that holds the event.
+  EventDetails* details = nullptr;
 
-  FunctionEvent() : is_async(false), is_user_annotation(false), is_truncated(false), is_synthesized(false) {}
+  // The tree, of an EventList.
+  FunctionEvent* cpu_parent = nullptr;
+  FunctionEvent* last_child = nullptr;    // whose next_sibling is the first one
+  FunctionEvent* next_sibling = nullptr;  // a ring
 
+  FunctionEvent()
+      : is_async(false), is_user_annotation(false), is_truncated(false), is_synthesized(false), is_legacy(false),
+        is_python_function(false) {}
+
+  // Always 1; only averages hold more.
+  static constexpr int64_t count() { return 1; }
+  std::string_view key() const { return name; }
+  // The name with the number of a step: what a trace shows.
+  std::string_view trace_name() const {
+    return details == nullptr || details->trace_name.empty() ? name : details->trace_name;
+  }
   bool is_backward() const { return fwd_thread > 0; }
   int64_t duration_ns() const { return end_ns - start_ns; }
-  // session_start_ns is SessionInfo::start_ns.
+  // session_start_ns is SessionInfo::start_ns, EventList::start_ns().
   Interval time_range(int64_t session_start_ns) const {
     return {static_cast<double>(start_ns - session_start_ns) / 1000.0,
             static_cast<double>(end_ns - session_start_ns) / 1000.0};
   }
+
+  // Microseconds, with the nanoseconds as fraction. Of an event on a device the CPU times are 0.
+  double cpu_time_total() const { return static_cast<double>(cpu_time_total_ns()) / 1000.0; }
+  double self_cpu_time_total() const { return static_cast<double>(self_cpu_time_total_ns()) / 1000.0; }
+  double device_time_total() const { return static_cast<double>(device_time_total_ns()) / 1000.0; }
+  double self_device_time_total() const { return static_cast<double>(self_device_time_total_ns()) / 1000.0; }
+  double cpu_time() const { return cpu_time_total(); }
+  double device_time() const { return device_time_total(); }
+  // The same in nanoseconds. Device times visit the whole subtree.
+  int64_t cpu_time_total_ns() const { return device_type == DeviceType::kCpu ? duration_ns() : 0; }
+  int64_t self_cpu_time_total_ns() const { return device_type == DeviceType::kCpu && !is_async ? self_ns : 0; }
+  int64_t device_time_total_ns() const;
+  int64_t self_device_time_total_ns() const;
+
+  // Bytes, see EventDetails.
+  int64_t cpu_memory_usage() const { return details == nullptr ? 0 : details->cpu_memory_usage; }
+  int64_t device_memory_usage() const { return details == nullptr ? 0 : details->device_memory_usage; }
+  int64_t self_cpu_memory_usage() const { return details == nullptr ? 0 : details->self_cpu_memory_usage; }
+  int64_t self_device_memory_usage() const { return details == nullptr ? 0 : details->self_device_memory_usage; }
+  int64_t flops() const { return details == nullptr ? 0 : details->flops; }
+
+  // The operator's arguments as they were recorded; empty without record_shapes. Then the views of them that PyTorch
+  // gives: one entry for each argument.
+  std::vector<Value> inputs() const;
+  std::vector<std::vector<int64_t>> input_shapes() const;  // of a tensor; [] for a list of tensors and anything else
+  // A list of tensors is a list of lists; of a tensor the outer list has one element. See is_list.
+  struct Dims {
+    bool is_list = false;
+    std::vector<std::vector<int64_t>> dims;
+    bool operator==(const Dims& other) const { return is_list == other.is_list && dims == other.dims; }
+  };
+  std::vector<Dims> structured_input_shapes() const;
+  std::vector<Dims> structured_input_strides() const;
+  std::vector<std::string> input_dtypes() const;  // "float", "TensorList", "Scalar", "ScalarList" or ""
+  std::vector<Value> concrete_inputs() const;     // scalars and lists of them; None for tensors
+  std::map<std::string, Value> kwinputs() const;
+  std::string overload_name() const;
+  std::vector<std::string> stack() const;  // innermost first
+  std::string module_hierarchy() const;
+  int64_t node_id() const;  // -1 for none
+  bool is_remote() const;
+  std::map<std::string, std::string> extra_meta() const;
+  // Everything that a trace shows as args, under the names it has there.
+  std::map<std::string, Value> metadata() const;
+
+  const std::vector<Kernel>& kernels() const;
+  std::vector<const FunctionEvent*> cpu_children() const;
+
+  // One line, for people.
+  std::string ToString() const;
 };
+static_assert(sizeof(FunctionEvent) == 128, "two cache lines");
 
 }  // namespace ferret
 

@@ -25,8 +25,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ferret/function_event.h"
 #include "ferret/internal/hot_path.h"
+#include "ferret/record_scope.h"
 
 #define FERRET_CONCAT_INNER(a, b) a##b
 #define FERRET_CONCAT(a, b) FERRET_CONCAT_INNER(a, b)

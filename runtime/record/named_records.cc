@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "ferret/internal/adapter.h"
+#include "ferret/internal/detail_format.h"
 #include "ferret/scope.h"
 #include "runtime/record/name_table.h"
 #include "runtime/record/recorder.h"
@@ -182,6 +183,40 @@ void RecordThreadName(std::string_view name) {
   const uint32_t bytes = PutNamedHeader(place.at, RecordType::kThreadName, kThreadNameBytes, kNoFlags, id, name);
   Put(place.at, 1, Recorder::ReadTicks());
   Recorder::Commit(place, bytes);
+}
+
+void RecordDetails(std::string_view details, bool cut) {
+  if (cut) Recorder::CountLostDetails();
+  if (details.empty()) return;
+  const uint32_t bytes = kDetailsBytes + static_cast<uint32_t>((details.size() + 7) / 8 * 8);
+  if (details.size() > kMaxDetailBytes || !Recorder::CanEverFit(bytes)) {
+    Recorder::CountLostDetails();
+    return;
+  }
+  const Place place = Recorder::Enter(bytes, Room::kNote);
+  if (!place) {
+    Recorder::CountLostDetails();
+    return;
+  }
+  Put(place.at, 0, RecordHeader(RecordType::kDetails, bytes, kNoFlags, static_cast<uint32_t>(details.size())));
+  Put(place.at, bytes / 8 - 1, 0);
+  std::memcpy(place.at + kDetailsBytes, details.data(), details.size());
+  Put(place.at, 1, Recorder::ReadTicks());
+  Recorder::Commit(place, bytes);
+}
+
+void RecordMemory(const MemoryFields& memory) {
+  const Place place = Recorder::Enter(kMemoryBytes, Room::kBegin);
+  if (!place) return;
+  const uint32_t payload = static_cast<uint8_t>(memory.device_type) | uint32_t{memory.out_of_memory} << 8;
+  Put(place.at, 0, RecordHeader(RecordType::kMemory, kMemoryBytes, kNoFlags, payload));
+  Put(place.at, 2, memory.address);
+  Put(place.at, 3, static_cast<uint64_t>(memory.bytes));
+  Put(place.at, 4, static_cast<uint64_t>(memory.total_allocated));
+  Put(place.at, 5, static_cast<uint64_t>(memory.total_reserved));
+  Put(place.at, 6, static_cast<uint64_t>(int64_t{memory.device_index}));
+  Put(place.at, 1, Recorder::ReadTicks());
+  Recorder::Commit(place, kMemoryBytes);
 }
 
 uint32_t InternName(std::string_view name) { return Recorder::NameIdOutsideOfRecord(name); }

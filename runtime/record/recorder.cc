@@ -29,6 +29,7 @@ Writer g_refused(WriterKind::kRefused);
 std::atomic<Recorder*> g_recorder{nullptr};
 // Release by the adapter, acquired when a chunk is opened.
 std::atomic<uint64_t (*)()> g_thread_id_provider{nullptr};
+std::atomic<uint64_t> g_lost_details{0};  // relaxed: a count
 std::atomic<uint32_t> g_last_epoch{0};  // relaxed: only its uniqueness matters
 // Written before the first epoch of a session; relaxed readers have seen that epoch, or record into a session that ended.
 std::atomic<bool> g_cycle_counter{false};
@@ -78,6 +79,16 @@ int64_t MonotonicNs() {
 
 Switch g_switch;
 __thread Writer* t_writer __attribute__((tls_model("initial-exec"))) = &g_none;
+
+bool Recorder::CanEverFit(uint32_t bytes) {
+  const Recorder* const recorder = g_recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr) return false;
+  const uint32_t chunk = recorder->pool_->config().chunk_bytes;
+  return kChunkHeaderBytes + kLossBytes + bytes <= chunk - kEndReserveBytes - kThreadExitBytes;
+}
+
+void Recorder::CountLostDetails() { g_lost_details.fetch_add(1, std::memory_order_relaxed); }
+uint64_t Recorder::lost_details() { return g_lost_details.load(std::memory_order_relaxed); }
 
 uint64_t Recorder::ReadTicks() {
   return uses_cycle_counter() ? ReadCycleCounter() : static_cast<uint64_t>(MonotonicNs());

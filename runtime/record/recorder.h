@@ -85,6 +85,11 @@ class Recorder {
   enum class Room : uint8_t { kBegin, kNote, kEnd, kRemoteEnd };
   static Place Enter(uint32_t bytes, Room room);
   static void Commit(const Place& place, uint32_t bytes);
+  // Whether a record of so many bytes fits into an empty chunk of the current pool.
+  static bool CanEverFit(uint32_t bytes);
+  // Details that found no room, or were cut, since the process started.
+  static void CountLostDetails();
+  static uint64_t lost_details();
   static uint64_t ReadTicks();
   static bool uses_cycle_counter();
   static uint32_t NameId(ThreadState* state, std::string_view name);

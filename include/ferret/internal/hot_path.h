@@ -36,7 +36,10 @@ struct alignas(64) Switch {
   // 0: off. Otherwise the number of the current epoch, new at every start and whenever all threads must pass the cold
   // path once. Relaxed here: it publishes nothing, a late reader only records into a session that has ended.
   std::atomic<uint32_t> epoch{0};
+  // What the session asks for beyond times, kWant… bits. Relaxed, as the epoch.
+  std::atomic<uint32_t> wants{0};
 };
+enum WantBits : uint32_t { kWantShapes = 1, kWantStacks = 2, kWantMemory = 4, kWantFlops = 8 };
 extern FERRET_EXPORT_SYMBOL Switch g_switch;
 
 // What a Writer stands for. Only kLive has a chunk; the others are shared constants that t_writer may point to.
@@ -101,6 +104,10 @@ FERRET_EXPORT_SYMBOL FERRET_COLD void EndScopeCold(ScopeEnd end);
 
 inline uint32_t CurrentEpoch() { return g_switch.epoch.load(std::memory_order_relaxed); }
 inline bool Enabled() { return CurrentEpoch() != 0; }
+
+inline bool Wants(uint32_t what) {
+  return Enabled() && (g_switch.wants.load(std::memory_order_relaxed) & what) != 0;
+}
 
 inline uint64_t ReadCycleCounter() {
 #if defined(__x86_64__)
@@ -215,6 +222,21 @@ FERRET_EXPORT_SYMBOL void RecordInstant(std::string_view name);
 FERRET_EXPORT_SYMBOL void RecordCounter(std::string_view name, double value);
 FERRET_EXPORT_SYMBOL void RecordStep(uint64_t number);
 FERRET_EXPORT_SYMBOL void RecordThreadName(std::string_view name);
+
+// Details of the innermost open scope (internal/detail_format.h), at most kMaxDetailBytes; `cut` if the caller left some
+// out.
+FERRET_EXPORT_SYMBOL void RecordDetails(std::string_view details, bool cut);
+
+struct MemoryFields {
+  uint64_t address;
+  int64_t bytes;
+  int64_t total_allocated;
+  int64_t total_reserved;
+  int8_t device_type;  // DeviceType
+  int16_t device_index;
+  bool out_of_memory;
+};
+FERRET_EXPORT_SYMBOL void RecordMemory(const MemoryFields& memory);
 
 inline ScopeEnd BeginScope(Site& site) {
   const uint32_t epoch = CurrentEpoch();

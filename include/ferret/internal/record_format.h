@@ -23,6 +23,9 @@
 //    thread name        2  name id
 //    loss               4  LossReason      2: how many scopes    3: ticks of the first
 //    thread exit        2  0
+//    details          2+n  length, bytes   2: of the innermost open scope, see detail_format.h
+//    memory             7  DeviceType (8)  2: address    3: bytes (signed)    4: total allocated    5: total reserved
+//                          | oom (8) << 8  6: device index (signed)
 //
 // With kInlineName set, the name did not fit into the name table: payload is 0 and the words above are followed by the
 // text, an 8-byte length first, padded with zero bytes to whole words.
@@ -51,6 +54,8 @@ enum class RecordType : uint8_t {
   kThreadName = 8,
   kLoss = 9,
   kThreadExit = 10,
+  kDetails = 11,
+  kMemory = 12,
 };
 
 enum RecordFlags : uint8_t {
@@ -80,6 +85,8 @@ inline constexpr uint32_t kStepBytes = 24;
 inline constexpr uint32_t kThreadNameBytes = 16;
 inline constexpr uint32_t kLossBytes = 32;
 inline constexpr uint32_t kThreadExitBytes = 16;
+inline constexpr uint32_t kDetailsBytes = 16;
+inline constexpr uint32_t kMemoryBytes = 56;
 
 inline constexpr uint64_t kNextStep = ~uint64_t{0};
 
