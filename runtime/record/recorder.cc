@@ -114,7 +114,8 @@ Windows& Windows::Global() {
   return windows;
 }
 
-void Recorder::Start(bool cycle_counter, bool paused) {
+void Recorder::Start(bool cycle_counter, uint32_t wants, bool paused) {
+  g_switch.wants.store(wants, std::memory_order_relaxed);
   g_cycle_counter.store(cycle_counter, std::memory_order_relaxed);
   const uint32_t epoch = TakeEpoch();
   first_epoch_.store(epoch, std::memory_order_relaxed);

@@ -40,7 +40,8 @@ class Recorder {
 
   // Makes it current and turns recording on with a new epoch, unless `paused`. Without `cycle_counter` records are
   // stamped with CLOCK_MONOTONIC, out of line.
-  void Start(bool cycle_counter, bool paused = false);
+  // `wants`: kWant… bits, what is asked of those who record.
+  void Start(bool cycle_counter, uint32_t wants = 0, bool paused = false);
   // Turns recording off. A thread that passed the enabled test before may still write one record.
   static void Stop();
   // Turns recording off and on within a session, in a new window each time. The caller sees to it that they alternate,
