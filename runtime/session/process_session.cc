@@ -14,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/builtin.h"
+#include "exporters/memory/memory_exporter.h"
+#include "ferret/collected_events.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/session.h"
 #include "runtime/export/export_spec.h"
@@ -235,6 +237,17 @@ std::vector<ThreadLoss> LossesByThread() {
     losses.push_back({thread, lost});
   }
   return losses;
+}
+
+CollectedEvents TakeCollectedEvents() {
+  CollectedEvents collected;
+  const std::shared_ptr<MemoryCollector> collector = LatestMemoryCollector();
+  if (collector == nullptr) return collected;
+  const CollectedTrace trace = collector->Take();
+  collected.events = trace.ToEventList();
+  collected.events_not_kept = trace.events_not_kept;
+  collected.complete = trace.complete();
+  return collected;
 }
 
 namespace internal {
