@@ -67,6 +67,12 @@ class ScopeDetails {
   ScopeDetails& Flops(int64_t operations);
   ScopeDetails& Node(int64_t node_id, bool is_remote);
 
+  // Empties it for the next scope.
+  void Clear() {
+    writer_.Clear();
+    open_ = {};
+  }
+
   std::string_view bytes();
   bool cut() const { return writer_.cut(); }
 

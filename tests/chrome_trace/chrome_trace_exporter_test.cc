@@ -32,19 +32,19 @@ ChromeTraceOptions Target(const std::string& target) {
 }
 
 // Exports the batches and closes.
-void ExportAll(ChromeTraceExporter* exporter, const std::vector<EventBatch>& batches,
+void ExportAll(ChromeTraceExporter* exporter, const std::vector<const EventBatch*>& batches,
                const SessionInfo& info = TestSession()) {
   ASSERT_TRUE(exporter->Open(info).ok());
-  for (const EventBatch& batch : batches) ASSERT_TRUE(exporter->Export(batch).ok());
+  for (const EventBatch* batch : batches) ASSERT_TRUE(exporter->Export(*batch).ok());
   ExportProgress progress;
-  for (const EventBatch& batch : batches) progress.events_built += batch.count();
+  for (const EventBatch* batch : batches) progress.events_built += batch->count();
   ASSERT_TRUE(exporter->Close(progress, kNoDeadline).ok());
 }
 
 rapidjson::Document ExportAndParse(const EventBatch& batch) {
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "trace.json"));
-  ExportAll(&exporter, {batch});
+  ExportAll(&exporter, {&batch});
   rapidjson::Document trace = ParseJson(ReadFile(folder / "trace.json"));
   EXPECT_FALSE(trace.HasParseError());
   return trace;
@@ -193,7 +193,7 @@ TEST(ChromeTraceExporter, AFlowEndHasTextuallyTheTimeOfItsSlice) {
   batch.links.push_back({7, 1, 2, kSessionStartNs + 1050, kSessionStartNs + 5000, 917, 917});
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {batch});
+  ExportAll(&exporter, {&batch});
   const std::string text = ReadFile(folder / "t.json");
   EXPECT_NE(text.find(R"("name": "f", "pid": 900, "tid": 917, "ts": 5589164123457.839, "dur": 0.950,)"), std::string::npos);
   EXPECT_NE(text.find(R"({"ph": "s", "id": 7, "pid": 900, "tid": 917, "ts": 5589164123457.839, "cat": "fwdbwd", "name": "fwdbwd"},)"),
@@ -278,7 +278,7 @@ TEST(ChromeTraceExporter, AThreadIsNamedAgainWhenItsNameChanges) {
   second.threads.push_back({1, 0, 917, "loader"});
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {first, second});
+  ExportAll(&exporter, {&first, &second});
   const rapidjson::Document trace = ParseJson(ReadFile(folder / "t.json"));
   const auto names = EventsWith(trace, "name", "thread_name");
   ASSERT_EQ(names.size(), 2u);
@@ -306,7 +306,7 @@ TEST(ChromeTraceExporter, AThreadThatWasAnnouncedBeforeTheFirstEventIsNamedInThe
   EventBatch events;
   events.events.push_back(TestEvent("a", 0, 1));
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {threads_only, events});
+  ExportAll(&exporter, {&threads_only, &events});
   EXPECT_NE(ReadFile(folder / "t.json").find("thread 917 (main)"), std::string::npos);
 }
 
@@ -355,7 +355,9 @@ TEST(ChromeTraceExporter, ASplitTraceHasEveryEventOnceAndEachPartIsATrace) {
   for (EventBatch& batch : batches) {
     for (int i = 0; i < 500; ++i) batch.events.push_back(TestEvent("aten::add", i, i + 1));
   }
-  ExportAll(&exporter, batches);
+  std::vector<const EventBatch*> all;
+  for (const EventBatch& batch : batches) all.push_back(&batch);
+  ExportAll(&exporter, all);
   std::set<int64_t> ids;
   const std::vector<std::string> files = folder.Files();
   EXPECT_GE(files.size(), 4u);
@@ -422,7 +424,7 @@ TEST(ChromeTraceExporter, RanksMayShareADevice) {
   EventBatch batch;
   batch.events.push_back(TestEvent("a", 0, 1));
   ChromeTraceExporter exporter(Target("/dev/null"));
-  ExportAll(&exporter, {batch}, info);
+  ExportAll(&exporter, {&batch}, info);
   EXPECT_EQ(exporter.Destination(), "/dev/null");
   EXPECT_NE(access("/dev/null.tmp", F_OK), 0);
 }
@@ -437,7 +439,7 @@ TEST(ChromeTraceExporter, AFifoGetsTheWholeTrace) {
   for (int i = 0; i < 2000; ++i) batch.events.push_back(TestEvent("a", i, i + 1));
   {
     ChromeTraceExporter exporter(Target(path));
-    ExportAll(&exporter, {batch});
+    ExportAll(&exporter, {&batch});
   }
   reader.join();
   const rapidjson::Document trace = ParseJson(text);
