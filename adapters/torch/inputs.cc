@@ -98,6 +98,30 @@ bool WriteTensorList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
   return true;
 }
 
+// nullopt for what is no integer, and for a symbol whose value is not known.
+std::optional<int64_t> Integer(const c10::IValue& value) {
+  if (value.isInt()) return value.toInt();
+  if (!value.isSymInt()) return std::nullopt;
+  try {
+    return value.toSymInt().maybe_as_int();
+  } catch (...) {  // asks Python
+    return std::nullopt;
+  }
+}
+
+bool WriteIntList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
+  int64_t integers[kMaxScalarListElements];
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::optional<int64_t> integer = Integer(list[i]);
+    if (!integer) return false;
+    integers[i] = *integer;
+  }
+  writer.Tag(ValueTag::kIntList);
+  writer.Varint(list.size());
+  for (size_t i = 0; i < list.size(); ++i) writer.Signed(integers[i]);
+  return true;
+}
+
 template <typename Is>
 bool All(c10::ArrayRef<c10::IValue> list, Is is) {
   for (const c10::IValue& value : list) {
@@ -109,11 +133,8 @@ bool All(c10::ArrayRef<c10::IValue> list, Is is) {
 // Integers, the empty list among them, floating-point numbers or booleans; anything else has no value to show.
 void WriteScalarList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
   if (list.size() > kMaxScalarListElements) return WriteNone(writer);
-  if (All(list, [](const c10::IValue& value) { return value.isInt(); })) {
-    writer.Tag(ValueTag::kIntList);
-    writer.Varint(list.size());
-    for (const c10::IValue& value : list) writer.Signed(value.toInt());
-  } else if (All(list, [](const c10::IValue& value) { return value.isDouble(); })) {
+  if (WriteIntList(list, writer)) return;
+  if (All(list, [](const c10::IValue& value) { return value.isDouble(); })) {
     writer.Tag(ValueTag::kDoubleList);
     writer.Varint(list.size());
     for (const c10::IValue& value : list) writer.Double(value.toDouble());
@@ -129,9 +150,9 @@ void WriteScalarList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
 bool WriteValue(const c10::IValue& value, DetailWriter& writer) {
   if (value.isTensor()) {
     WriteTensor(value.toTensor(), writer);
-  } else if (value.isInt()) {
+  } else if (const std::optional<int64_t> integer = Integer(value)) {
     writer.Tag(ValueTag::kInt);
-    writer.Signed(value.toInt());
+    writer.Signed(*integer);
   } else if (value.isDouble()) {
     writer.Tag(ValueTag::kDouble);
     writer.Double(value.toDouble());

@@ -14,7 +14,8 @@
 namespace ferret::torch_adapter {
 
 // Writes them as one item; nothing if there are none. Takes no reference to a tensor, allocates nothing and throws
-// nothing. Asking a tensor that a Python class implements for its sizes runs that class, which may call operators.
+// nothing. Tensors that Python classes implement, and integers that are symbols, are asked for their sizes and values:
+// that runs Python, which may call operators.
 //
 // False if a list of tensors was too long for what is left of the buffer, and was written as an empty one.
 bool WriteInputs(c10::ArrayRef<const c10::IValue> inputs, internal::DetailWriter& writer);
