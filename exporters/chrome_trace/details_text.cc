@@ -15,8 +15,8 @@
 namespace ferret::chrome_trace {
 namespace {
 
-using internal::DetailKind;
-using internal::ValueTag;
+using ferret::internal::DetailKind;
+using ferret::internal::ValueTag;
 
 // As Kineto: a longer list of tensors shows no shapes.
 constexpr uint64_t kMaxTensorsShown = 30;

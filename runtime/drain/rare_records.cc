@@ -127,7 +127,7 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       return;
     }
     case RecordType::kDetails: {
-      const size_t length = std::min(PayloadOf(header), RecordBytes(header) - kDetailsBytes);
+      const size_t length = std::min(PayloadOf(header), std::max(RecordBytes(header), kDetailsBytes) - kDetailsBytes);
       // Details without a scope have nobody whom they could describe.
       if (trace.open.empty()) return;
       std::string& details = ExtrasOf(trace.open.back()).details;

@@ -16,7 +16,6 @@ namespace ferret::internal {
 namespace {
 
 std::string Bytes(ScopeDetails& details) { return std::string(details.bytes()); }
-std::string Bytes(ScopeDetails&& details) { return Bytes(details); }
 
 TEST(Details, DescribeTheInnermostOpenScope) {
   DrainHarness harness(1);

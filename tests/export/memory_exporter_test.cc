@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "exporters/memory/memory_exporter.h"
+#include "ferret/scope_details.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -101,6 +103,7 @@ TEST_F(MemoryExporterTest, ARenumberedThreadTakesItsEarlierEventsAlong) {
   batch->events[1].thread = 2;
   batch->events[2].thread = 2;
   batch->events[2].fwd_thread = 1;
+  batch->events[2].forward_id = batch->events[0].id;
   batch->instants.resize(1);
   batch->instants[0].thread = 1;
   batch->threads = {MakeThread(1, "main"), MakeThread(2, "worker")};
@@ -127,6 +130,70 @@ TEST_F(MemoryExporterTest, AThreadMayBeRenumberedAgainInOneBatchOrInSeveral) {
   EXPECT_EQ(trace.events[0].thread, 7u);
   ASSERT_EQ(trace.threads.size(), 1u);
   EXPECT_EQ(trace.threads[0].thread, 7u);
+}
+
+// Ferret counts threads from 1, and so does a framework: the numbers may cross.
+TEST_F(MemoryExporterTest, ThreadsWhoseIdsCrossStayApart) {
+  auto batch = MakeBatch(1, 3);
+  for (int i = 0; i < 3; ++i) batch->events[i].device_resource_id = 100 + i;
+  for (int i = 0; i < 3; ++i) batch->events[i].thread = static_cast<uint32_t>(i + 1);
+  // By the framework's own ids, so it names the thread that Ferret calls 1.
+  batch->events[2].fwd_thread = 2;
+  batch->events[2].forward_id = batch->events[0].id;
+  for (uint32_t i = 0; i < 3; ++i) {
+    batch->threads.push_back(MakeThread(i + 1, i == 0 ? "a" : i == 1 ? "b" : "c"));
+    batch->threads.back().os_tid = 100 + static_cast<int32_t>(i);
+  }
+  Export(*batch);
+  EventBatch renames;
+  for (const auto& [now, before, os_tid] : {std::tuple(2u, 1u, 100), std::tuple(3u, 2u, 101), std::tuple(1u, 3u, 102)}) {
+    renames.threads.push_back(MakeThread(now, "", before));
+    renames.threads.back().os_tid = os_tid;
+  }
+  Export(renames);
+  const CollectedTrace trace = collector_->Take();
+  EXPECT_EQ(trace.events[0].thread, 2u);
+  EXPECT_EQ(trace.events[1].thread, 3u);
+  EXPECT_EQ(trace.events[2].thread, 1u);
+  EXPECT_EQ(trace.events[2].fwd_thread, 2u);
+  ASSERT_EQ(trace.threads.size(), 3u);
+  for (const ThreadInfo& info : trace.threads) EXPECT_EQ(info.thread, info.os_tid == 100 ? 2u : info.os_tid == 101 ? 3u : 1u);
+}
+
+TEST_F(MemoryExporterTest, KeepsDetailsAndMemoryAndMakesAListOfThem) {
+  ScopeDetails inputs;
+  inputs.Tensor("float", {2, 3});
+  {
+    auto batch = MakeBatch(1, 2);
+    for (int i = 0; i < 2; ++i) {
+      // Delivered as they end: the inner one first, of the same length.
+      batch->events[i].id = 2 - i;
+      batch->events[i].start_ns = 1000;
+      batch->events[i].end_ns = 2000;
+      EventDetails& details = batch->details.emplace_back();
+      details.recorded = batch->texts.Keep(inputs.bytes());
+      batch->events[i].details = &details;
+    }
+    batch->events[0].name = "inner";
+    batch->events[1].name = "outer";
+    MemoryEvent memory;
+    memory.time_ns = 1500;
+    memory.bytes = 64;
+    memory.thread = batch->events[0].thread;
+    batch->memory.push_back(memory);
+    Export(*batch);
+  }
+  EXPECT_EQ(collector_->size(), 3u);
+  const CollectedTrace trace = collector_->Take();
+  EXPECT_EQ(trace.events[0].details->recorded.data(), trace.events[1].details->recorded.data()) << "kept once";
+  const EventList list = trace.ToEventList();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].name, "outer");
+  EXPECT_EQ(list[1].name, "inner");
+  ASSERT_NE(list[1].cpu_parent, nullptr);
+  EXPECT_EQ(list[1].cpu_parent->name, "outer");
+  EXPECT_EQ(list[1].input_shapes(), (std::vector<std::vector<int64_t>>{{2, 3}}));
+  EXPECT_EQ(list[1].cpu_memory_usage(), 64);
 }
 
 TEST_F(MemoryExporterTest, ANewNameReplacesTheOldOne) {
