@@ -32,6 +32,35 @@ class ArgumentsTest(ferret_run.FerretTest):
                 print(f"{name}: {events} events are the same, {with_arguments} of them with arguments")
                 self.assertGreater(with_arguments, 10)
 
+    def run_program(self, name):
+        """Returns the trace and what it printed, which is what it prints without Ferret."""
+        path = ferret_run.temporary_folder(name) / "trace.json"
+        result = self.assert_same_run([HERE / "details_programs.py", name], f"chrome_trace:{path}",
+                                      env={"FERRET_RECORD_SHAPES": "1", "FERRET_WITH_FLOPS": "1"})
+        return self.load(path), result.stdout
+
+    def test_recording_keeps_no_tensor_alive(self):
+        trace, said = self.run_program("references")
+        self.assertEqual(json.loads(said), {"dead": True})
+        self.assertEqual(len([s for s in trace.named("aten::cat") if s.args["Input type"] == ["TensorList", "Scalar"]]), 1)
+
+    def test_sizes_that_are_symbols_are_no_sizes(self):
+        trace, said = self.run_program("symbols")
+        self.assertIn("done", said)
+        types = [s.args["Input type"] for s in trace.named("aten::mm")]
+        self.assertIn(["", ""], types, "while the function is traced")
+        self.assertIn(["float", "float"], types, "when it runs")
+
+    def test_overload_names(self):
+        trace, _ = self.run_program("references")
+        self.assertEqual({s.args.get("Overload name") for s in trace.named("aten::add")}, {"Tensor"})
+
+    def test_nothing_of_it_unless_asked_for(self):
+        path = ferret_run.temporary_folder("plain") / "trace.json"
+        self.python(HERE / "details_programs.py", "references", exporters=f"chrome_trace:{path}")
+        for s in self.load(path).slices:
+            self.assertFalse({"Input Dims", "Overload name", "Call stack"} & set(s.args), s)
+
 
 class ComparisonTest(unittest.TestCase):
     """The comparison sees each kind of difference: a trace against the same one with a single thing altered."""

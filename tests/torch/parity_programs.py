@@ -15,7 +15,6 @@ import warnings
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.checkpoint import checkpoint
 
@@ -238,10 +237,6 @@ def unusual_tensors():
         torch.func.functionalize(lambda a: a.add(1).add_(2))(x)
         with FakeTensorMode() as mode:
             mode.from_tensor(x).matmul(mode.from_tensor(x))
-        with FakeTensorMode(shape_env=ShapeEnv()) as mode:
-            dynamic = mode.from_tensor(torch.randn(5, 3), symbolic_context=StatelessSymbolicContext(
-                dynamic_sizes=[DimDynamic.DYNAMIC, DimDynamic.STATIC]))
-            dynamic.matmul(mode.from_tensor(x)).sum()
         torch.empty(3, device="meta").add(1)
         (Recounted(x) + 1).sum()
     for _ in range(5):
