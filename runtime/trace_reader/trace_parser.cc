@@ -160,11 +160,10 @@ class Handler {
       if (!builder_.Close()) return true;
       building_ = false;
       TraceEvent event;
-      if (const absl::Status status = Interpret(builder_.root(), &event); !status.ok()) {
-        return Fail(std::string(status.message()));
-      }
+      absl::Status status = Interpret(builder_.root(), &event);
+      if (status.ok()) status = visitor_->OnEvent(event);
+      if (!status.ok()) return Fail(std::string(status.message()));
       ++events_;
-      visitor_->OnEvent(event);
     } else if (in_events_ && depth_ < events_depth_) {
       in_events_ = false;
     }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/trace_reader/byte_reader.h"
 #include "runtime/trace_reader/trace_event.h"
@@ -26,7 +27,8 @@ namespace ferret {
 class TraceVisitor {
  public:
   virtual ~TraceVisitor() = default;
-  virtual void OnEvent(const TraceEvent& event) = 0;
+  // An error ends the reading; it is given the place in the file.
+  virtual absl::Status OnEvent(const TraceEvent& event) = 0;
   // A string, number, boolean or null beside "traceEvents", wherever in the file it stands. What is larger is skipped.
   virtual void OnHeader(std::string_view key, const JsonValue& value) = 0;
 };

@@ -43,7 +43,7 @@ struct SeenEvent {
 };
 
 struct SeenTrace : TraceVisitor {
-  void OnEvent(const TraceEvent& event) override {
+  absl::Status OnEvent(const TraceEvent& event) override {
     SeenEvent& seen = events.emplace_back();
     seen.phase = event.phase;
     seen.category = event.category;
@@ -53,6 +53,7 @@ struct SeenTrace : TraceVisitor {
     seen.time_ns = event.time_ns;
     seen.duration_ns = event.duration_ns;
     if (event.args != nullptr) event.args->AppendTo(&seen.args);
+    return absl::OkStatus();
   }
   void OnHeader(std::string_view key, const JsonValue& value) override {
     std::string text;
