@@ -18,9 +18,9 @@ using Index = int64_t;
 
 class Linker {
  public:
-  explicit Linker(const CollectedTrace& trace) : events_(trace.events), links_(trace.events.size(), kNotLinked) {
+  explicit Linker(const RawTrace& trace) : events_(trace.events), links_(trace.events.size(), kNotLinked) {
     for (size_t i = 0; i < events_.size(); ++i) {
-      const CollectedEvent& event = events_[i];
+      const RawEvent& event = events_[i];
       if (event.is_op() && !event.event.is_async && event.external_id > 0) {
         ops_.try_emplace(event.external_id, static_cast<Index>(i));
       }
@@ -36,7 +36,7 @@ class Linker {
     }
     LinkByTime(std::move(undecided));
     for (size_t i = 0; i < events_.size(); ++i) {
-      const CollectedEvent& event = events_[i];
+      const RawEvent& event = events_[i];
       if (!event.is_device_work()) continue;
       const auto found = launches_.find(event.correlation);
       const Index launch = found == launches_.end() ? kNotLinked : found->second;
@@ -47,10 +47,10 @@ class Linker {
   }
 
  private:
-  const CollectedEvent& At(Index index) const { return events_[static_cast<size_t>(index)]; }
+  const RawEvent& At(Index index) const { return events_[static_cast<size_t>(index)]; }
 
   // Whether the event's external id names an operator that was open at the launch, as far as the launch is known.
-  bool Named(const CollectedEvent& event, const CollectedEvent* launch, int64_t* link) const {
+  bool Named(const RawEvent& event, const RawEvent* launch, int64_t* link) const {
     const auto op = ops_.find(event.external_id);
     if (op == ops_.end()) return false;
     const FunctionEvent& named = At(op->second).event;
@@ -71,8 +71,8 @@ class Linker {
       if (events_[i].is_op() && !events_[i].event.is_async) order.push_back(static_cast<Index>(i));
     }
     std::sort(order.begin(), order.end(), [this](Index a, Index b) {
-      const CollectedEvent& x = At(a);
-      const CollectedEvent& y = At(b);
+      const RawEvent& x = At(a);
+      const RawEvent& y = At(b);
       if (x.row != y.row) return x.row < y.row;
       if (x.event.start_ns != y.event.start_ns) return x.event.start_ns < y.event.start_ns;
       if (x.is_op() != y.is_op()) return x.is_op();  // a launch at an operator's start is inside it
@@ -82,7 +82,7 @@ class Linker {
     std::vector<Index> open;
     RowIndex row = 0;
     for (const Index index : order) {
-      const CollectedEvent& event = At(index);
+      const RawEvent& event = At(index);
       if (event.row != row) open.clear();
       row = event.row;
       // A launch that begins where an operator ends is still its own: ends are cut to whole microseconds.
@@ -98,7 +98,7 @@ class Linker {
     }
   }
 
-  const std::deque<CollectedEvent>& events_;
+  const std::deque<RawEvent>& events_;
   std::vector<int64_t> links_;
   absl::flat_hash_map<int64_t, Index> ops_;       // by external id
   absl::flat_hash_map<int64_t, Index> launches_;  // by correlation id
@@ -106,6 +106,6 @@ class Linker {
 
 }  // namespace
 
-std::vector<int64_t> LaunchLinks(const CollectedTrace& trace) { return Linker(trace).Link(); }
+std::vector<int64_t> LaunchLinks(const RawTrace& trace) { return Linker(trace).Link(); }
 
 }  // namespace ferret

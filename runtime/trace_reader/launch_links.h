@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/trace_reader/collected_trace.h"
+#include "runtime/trace_reader/raw_trace.h"
 
 namespace ferret {
 
@@ -22,7 +22,7 @@ inline constexpr int64_t kNotLinked = -1;
 
 // For each event of the trace the index of the operator that launched it; kNotLinked for what was launched by none, and
 // for everything that is neither a launch nor work of a device.
-std::vector<int64_t> LaunchLinks(const CollectedTrace& trace);
+std::vector<int64_t> LaunchLinks(const RawTrace& trace);
 
 }  // namespace ferret
 

@@ -21,20 +21,20 @@ struct Forward {
 
 }  // namespace
 
-std::vector<uint32_t> ThreadIds(const CollectedTrace& trace) {
+std::vector<uint32_t> ThreadIds(const RawTrace& trace) {
   absl::flat_hash_map<int64_t, Forward> forwards;  // by sequence number
-  for (const CollectedEvent& collected : trace.events) {
-    const FunctionEvent& event = collected.event;
-    if (event.sequence_nr < 0 || event.fwd_thread > 0 || collected.is_on_device()) continue;
-    const auto [forward, is_new] = forwards.try_emplace(event.sequence_nr, Forward{collected.row, false});
-    if (!is_new && forward->second.row != collected.row) forward->second.on_several_rows = true;
+  for (const RawEvent& raw : trace.events) {
+    const FunctionEvent& event = raw.event;
+    if (event.sequence_nr < 0 || event.fwd_thread > 0 || raw.is_on_device()) continue;
+    const auto [forward, is_new] = forwards.try_emplace(event.sequence_nr, Forward{raw.row, false});
+    if (!is_new && forward->second.row != raw.row) forward->second.on_several_rows = true;
   }
   std::map<std::pair<uint32_t, RowIndex>, uint64_t> votes;
-  for (const CollectedEvent& collected : trace.events) {
-    if (collected.event.fwd_thread == 0) continue;
-    const auto forward = forwards.find(collected.event.sequence_nr);
+  for (const RawEvent& raw : trace.events) {
+    if (raw.event.fwd_thread == 0) continue;
+    const auto forward = forwards.find(raw.event.sequence_nr);
     if (forward == forwards.end() || forward->second.on_several_rows) continue;
-    ++votes[{collected.event.fwd_thread, forward->second.row}];
+    ++votes[{raw.event.fwd_thread, forward->second.row}];
   }
   std::vector<std::tuple<uint64_t, uint32_t, RowIndex>> ranked;
   for (const auto& [who, count] : votes) ranked.emplace_back(count, who.first, who.second);

@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/trace_reader/collected_trace.h"
+#include "runtime/trace_reader/raw_trace.h"
 
 namespace ferret {
 
 // For each row its logical id, from 1, all different: what backward ops call the row, where most of them agree; other
 // rows get numbers that are still free, in the order in which the rows came.
-std::vector<uint32_t> ThreadIds(const CollectedTrace& trace);
+std::vector<uint32_t> ThreadIds(const RawTrace& trace);
 
 }  // namespace ferret
 

@@ -126,14 +126,14 @@ absl::Status TraceCollector::OnSlice(const TraceEvent& event) {
     trace_.span_start_ns = *event.time_ns;
   }
   if (KindOfCategory(event.category).left_out || IsHiddenName(event.name)) return absl::OkStatus();
-  CollectedEvent collected;
-  absl::Status status = Collect(event, *event.time_ns, *event.duration_ns, &collected);
-  if (status.ok()) trace_.events.push_back(std::move(collected));
+  RawEvent raw;
+  absl::Status status = Collect(event, *event.time_ns, *event.duration_ns, &raw);
+  if (status.ok()) trace_.events.push_back(std::move(raw));
   return status;
 }
 
 absl::Status TraceCollector::Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns,
-                                     CollectedEvent* collected) {
+                                     RawEvent* raw) {
   if (!InRange(start_ns)) {
     return absl::InvalidArgumentError(kOutOfRange);
   }
@@ -141,11 +141,11 @@ absl::Status TraceCollector::Collect(const TraceEvent& event, int64_t start_ns, 
     return absl::InvalidArgumentError(kTooLong);
   }
   const ActivityKind kind = KindOfCategory(event.category);
-  FunctionEvent& made = collected->event;
+  FunctionEvent& made = raw->event;
   const size_t overload_at = kind.type == ActivityType::kCpuOp ? OverloadAt(event.name) : event.name.size();
   if (event.name.substr(0, kStep.size()) == kStep) {
     made.name = "ProfilerStep*";
-    collected->trace_name = Name(event.name);
+    raw->trace_name = Name(event.name);
   } else {
     made.name = Name(event.name.substr(0, overload_at));
   }
@@ -178,15 +178,15 @@ absl::Status TraceCollector::Collect(const TraceEvent& event, int64_t start_ns, 
   } else {
     made.device_resource_id = Narrow<int32_t>(Integer(event.tid), 0);
   }
-  collected->row = Row(event);
+  raw->row = Row(event);
   std::optional<int64_t> external_id = event.IntArg("External id");
   if (!external_id.has_value()) external_id = event.IntArg("external id");  // before 2022
-  collected->external_id = external_id.value_or(0);
-  collected->correlation = event.IntArg("correlation").value_or(0);
-  collected->python_id = event.IntArg("Python id").value_or(-1);
-  collected->python_parent_id = event.IntArg("Python parent id").value_or(-1);
-  collected->python_module_id = event.IntArg("Python module id").value_or(-1);
-  collected->details = DetailsOfArgs(event, event.name.substr(std::min(overload_at + 1, event.name.size())));
+  raw->external_id = external_id.value_or(0);
+  raw->correlation = event.IntArg("correlation").value_or(0);
+  raw->python_id = event.IntArg("Python id").value_or(-1);
+  raw->python_parent_id = event.IntArg("Python parent id").value_or(-1);
+  raw->python_module_id = event.IntArg("Python module id").value_or(-1);
+  raw->details = DetailsOfArgs(event, event.name.substr(std::min(overload_at + 1, event.name.size())));
   return absl::OkStatus();
 }
 
@@ -204,7 +204,7 @@ absl::Status TraceCollector::OnMemory(const TraceEvent& event) {
     return absl::InvalidArgumentError(kOutOfRange);
   }
   total_bytes_ += size;
-  CollectedMemory& memory = trace_.memory.emplace_back();
+  RawMemory& memory = trace_.memory.emplace_back();
   memory.row = Row(event);
   memory.record.time_ns = *event.time_ns;
   memory.record.os_tid = Narrow<int32_t>(Integer(event.tid), 0);
@@ -223,11 +223,11 @@ absl::Status TraceCollector::OnAsyncBegin(const TraceEvent& event) {
     ++trace_.incomplete;
     return absl::OkStatus();
   }
-  CollectedEvent collected;
-  absl::Status status = Collect(event, *event.time_ns, 0, &collected);
+  RawEvent raw;
+  absl::Status status = Collect(event, *event.time_ns, 0, &raw);
   if (!status.ok()) return status;
-  collected.event.is_async = true;
-  if (!open_.insert_or_assign(PairKey(event), std::move(collected)).second) ++trace_.incomplete;
+  raw.event.is_async = true;
+  if (!open_.insert_or_assign(PairKey(event), std::move(raw)).second) ++trace_.incomplete;
   return absl::OkStatus();
 }
 
@@ -246,7 +246,7 @@ absl::Status TraceCollector::OnAsyncEnd(const TraceEvent& event) {
   return absl::OkStatus();
 }
 
-CollectedTrace TraceCollector::Finish() && {
+RawTrace TraceCollector::Finish() && {
   trace_.incomplete += open_.size();
   return std::move(trace_);
 }

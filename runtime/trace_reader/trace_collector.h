@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// TraceCollector: makes a CollectedTrace of the events of a trace as the parser meets them.
+// TraceCollector: makes a RawTrace of the events of a trace as the parser meets them.
 //
 // Kept are complete events (X) of operators, annotations, Python functions, calls of a device's runtime, what ran on
 // devices, and anything else that takes time on a thread; asynchronous pairs (b, e); allocations. Left out are waits
@@ -18,7 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "runtime/trace_reader/collected_trace.h"
+#include "runtime/trace_reader/raw_trace.h"
 #include "runtime/trace_reader/trace_parser.h"
 
 namespace ferret {
@@ -29,25 +29,25 @@ class TraceCollector final : public TraceVisitor {
   void OnHeader(std::string_view key, const JsonValue& value) override;
 
   // Once, at the end.
-  CollectedTrace Finish() &&;
+  RawTrace Finish() &&;
 
  private:
   absl::Status OnSlice(const TraceEvent& event);
   absl::Status OnMemory(const TraceEvent& event);
   absl::Status OnAsyncBegin(const TraceEvent& event);
   absl::Status OnAsyncEnd(const TraceEvent& event);
-  absl::Status Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns, CollectedEvent* collected);
+  absl::Status Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns, RawEvent* raw);
   // Whether the duration is still within what can be added up.
   bool Count(int64_t duration_ns);
   std::string_view Name(std::string_view name);
   RowIndex Row(const TraceEvent& event);
 
-  CollectedTrace trace_;
+  RawTrace trace_;
   absl::flat_hash_map<std::string, RowIndex> rows_;
   std::string last_row_;
   RowIndex last_row_index_ = 0;
   // Begun and not yet ended, by category, id, process.
-  std::unordered_map<std::string, CollectedEvent> open_;
+  std::unordered_map<std::string, RawEvent> open_;
   uint64_t total_ns_ = 0;     // of all events
   uint64_t total_bytes_ = 0;  // of all allocations
 };

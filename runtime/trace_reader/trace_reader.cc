@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/trace_reader/collected_trace.h"
+#include "runtime/trace_reader/raw_trace.h"
 #include "runtime/trace_reader/launch_links.h"
 #include "runtime/trace_reader/thread_ids.h"
 #include "runtime/trace_reader/trace_collector.h"
@@ -20,25 +20,25 @@ namespace ferret {
 namespace {
 
 // Unix times; false if one does not fit.
-bool MakeAbsolute(CollectedTrace* trace) {
+bool MakeAbsolute(RawTrace* trace) {
   const auto shift = [trace](int64_t* time_ns) { return !__builtin_add_overflow(*time_ns, trace->base_ns, time_ns); };
   bool fits = true;
-  for (CollectedEvent& collected : trace->events) {
-    fits = fits && shift(&collected.event.start_ns) && shift(&collected.event.end_ns);
+  for (RawEvent& raw : trace->events) {
+    fits = fits && shift(&raw.event.start_ns) && shift(&raw.event.end_ns);
   }
-  for (CollectedMemory& memory : trace->memory) fits = fits && shift(&memory.record.time_ns);
+  for (RawMemory& memory : trace->memory) fits = fits && shift(&memory.record.time_ns);
   return fits && (!trace->has_span || shift(&trace->span_start_ns));
 }
 
-EventList::Config ConfigOf(const CollectedTrace& trace) {
+EventList::Config ConfigOf(const RawTrace& trace) {
   EventList::Config config;
   // What times are relative to: where the profiler's own span begins, if it has one.
   bool any = trace.has_span;
   config.start_ns = trace.span_start_ns;
-  for (const CollectedEvent& collected : trace.events) {
-    if (!any || collected.event.start_ns < config.start_ns) config.start_ns = collected.event.start_ns;
+  for (const RawEvent& raw : trace.events) {
+    if (!any || raw.event.start_ns < config.start_ns) config.start_ns = raw.event.start_ns;
     any = true;
-    if (collected.is_on_device()) config.use_device = collected.event.device_type;
+    if (raw.is_on_device()) config.use_device = raw.event.device_type;
   }
   config.profile_memory = trace.profile_memory || !trace.memory.empty();
   config.with_flops = trace.with_flops;
@@ -47,34 +47,34 @@ EventList::Config ConfigOf(const CollectedTrace& trace) {
 }
 
 // Operators and annotations keep their ids, the first one if there are two; all others come after the largest.
-void GiveIds(std::deque<CollectedEvent>* events) {
+void GiveIds(std::deque<RawEvent>* events) {
   absl::flat_hash_set<int64_t> taken;
   int64_t next = 1;
   // What has no room for more after it is no id.
   constexpr int64_t kMaxId = INT64_MAX / 2;
-  for (CollectedEvent& collected : *events) {
-    const ActivityType type = collected.event.activity_type;
+  for (RawEvent& raw : *events) {
+    const ActivityType type = raw.event.activity_type;
     const bool has_own = type == ActivityType::kCpuOp || type == ActivityType::kUserAnnotation;
-    if (!has_own || collected.external_id <= 0 || collected.external_id > kMaxId) continue;
-    if (!taken.insert(collected.external_id).second) continue;
-    collected.event.id = collected.external_id;
-    next = std::max(next, collected.external_id + 1);
+    if (!has_own || raw.external_id <= 0 || raw.external_id > kMaxId) continue;
+    if (!taken.insert(raw.external_id).second) continue;
+    raw.event.id = raw.external_id;
+    next = std::max(next, raw.external_id + 1);
   }
-  for (CollectedEvent& collected : *events) {
-    if (collected.event.id == 0) collected.event.id = next++;
+  for (RawEvent& raw : *events) {
+    if (raw.event.id == 0) raw.event.id = next++;
   }
 }
 
-// What only some events have, with views into the collected event.
-EventDetails DetailsOf(const CollectedEvent& collected, int64_t linked_id) {
+// What only some events have, with views into the raw event.
+EventDetails DetailsOf(const RawEvent& raw, int64_t linked_id) {
   EventDetails details;
-  details.recorded = collected.details;
-  details.trace_name = collected.trace_name;
-  if (collected.external_id != collected.event.id) details.external_id = collected.external_id;
+  details.recorded = raw.details;
+  details.trace_name = raw.trace_name;
+  if (raw.external_id != raw.event.id) details.external_id = raw.external_id;
   details.linked_correlation_id = linked_id;
-  details.python_id = collected.python_id;
-  details.python_parent_id = collected.python_parent_id;
-  details.python_module_id = collected.python_module_id;
+  details.python_id = raw.python_id;
+  details.python_parent_id = raw.python_parent_id;
+  details.python_module_id = raw.python_module_id;
   return details;
 }
 
@@ -84,8 +84,8 @@ bool IsEmpty(const EventDetails& details) {
          details.python_module_id < 0;
 }
 
-// Gives up the collected events one by one, so that they are in memory once.
-TraceContents Fill(CollectedTrace trace) {
+// Gives up the raw events one by one, so that they are in memory once.
+TraceContents Fill(RawTrace trace) {
   const std::vector<uint32_t> threads = ThreadIds(trace);
   const std::vector<int64_t> links = LaunchLinks(trace);
   GiveIds(&trace.events);
@@ -104,10 +104,10 @@ TraceContents Fill(CollectedTrace trace) {
   }
   std::vector<FunctionEvent*> added(count);
   for (size_t i = 0; i < count; ++i, trace.events.pop_front()) {
-    CollectedEvent& collected = trace.events.front();
-    EventDetails details = DetailsOf(collected, links[i] == kNotLinked ? 0 : ids[static_cast<size_t>(links[i])]);
-    collected.event.details = IsEmpty(details) ? nullptr : &details;
-    added[i] = &list.Add(collected.event);
+    RawEvent& raw = trace.events.front();
+    EventDetails details = DetailsOf(raw, links[i] == kNotLinked ? 0 : ids[static_cast<size_t>(links[i])]);
+    raw.event.details = IsEmpty(details) ? nullptr : &details;
+    added[i] = &list.Add(raw.event);
   }
   for (size_t i = 0; i < count; ++i) {
     const FunctionEvent& event = *added[i];
@@ -120,7 +120,7 @@ TraceContents Fill(CollectedTrace trace) {
     list.DetailsOf(*added[static_cast<size_t>(links[i])])
         .kernels.push_back({event.name, event.device_index, event.duration_ns()});
   }
-  for (CollectedMemory& memory : trace.memory) {
+  for (RawMemory& memory : trace.memory) {
     memory.record.thread = threads[memory.row];
     list.AddMemory(memory.record);
   }
@@ -134,7 +134,7 @@ absl::StatusOr<TraceContents> ReadTrace(ByteReader* reader, const std::string& f
   TraceCollector collector;
   const absl::StatusOr<ParsedTrace> parsed = ParseTrace(reader, file, &collector);
   if (!parsed.ok()) return parsed.status();
-  CollectedTrace trace = std::move(collector).Finish();
+  RawTrace trace = std::move(collector).Finish();
   if (!MakeAbsolute(&trace)) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": \"baseTimeNanoseconds\" is beyond the times that can be counted"));

@@ -4,8 +4,8 @@
 // What is kept of a trace while it is read: its events without what can only be known at its end, such as which
 // operator launched which kernel.
 
-#ifndef FERRET_RUNTIME_TRACE_READER_COLLECTED_TRACE_H_
-#define FERRET_RUNTIME_TRACE_READER_COLLECTED_TRACE_H_
+#ifndef FERRET_RUNTIME_TRACE_READER_RAW_TRACE_H_
+#define FERRET_RUNTIME_TRACE_READER_RAW_TRACE_H_
 
 #include <cstdint>
 #include <deque>
@@ -22,9 +22,9 @@ namespace ferret {
 // A row of the trace: its (pid, tid). Most rows are threads, some are streams.
 using RowIndex = uint32_t;
 
-struct CollectedEvent {
+struct RawEvent {
   // Its times are relative to the trace's base, its id is 0, its threads are what the trace says: fwd_thread is the
-  // writer's number of a thread, thread is 0. The name is one of CollectedTrace::names.
+  // writer's number of a thread, thread is 0. The name is one of RawTrace::names.
   FunctionEvent event;
   std::string_view trace_name;  // empty: the name
   std::string details;
@@ -46,15 +46,15 @@ struct CollectedEvent {
   }
 };
 
-struct CollectedMemory {
+struct RawMemory {
   MemoryRecord record;  // its time is relative to the base, its thread is 0
   RowIndex row = 0;
 };
 
-struct CollectedTrace {
+struct RawTrace {
   // A deque, so that it can be given up piece by piece while an EventList is made of it.
-  std::deque<CollectedEvent> events;
-  std::vector<CollectedMemory> memory;
+  std::deque<RawEvent> events;
+  std::vector<RawMemory> memory;
   std::unordered_set<std::string> names;
   RowIndex rows = 0;  // how many there are; rows of CPU events have small numbers like all others
 
@@ -70,4 +70,4 @@ struct CollectedTrace {
 
 }  // namespace ferret
 
-#endif  // FERRET_RUNTIME_TRACE_READER_COLLECTED_TRACE_H_
+#endif  // FERRET_RUNTIME_TRACE_READER_RAW_TRACE_H_
