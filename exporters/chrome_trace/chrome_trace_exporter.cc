@@ -87,7 +87,8 @@ absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
   NoteThreads(batch);  // first, as each notice comes once: also those of a batch that is refused
   NoteGap(batch);
   if (file_ == nullptr) {
-    if (batch.events.empty() && batch.instants.empty() && batch.links.empty()) return absl::OkStatus();
+    const bool only_threads = batch.events.empty() && batch.instants.empty() && batch.memory.empty() && batch.links.empty();
+    if (only_threads) return absl::OkStatus();
     absl::Status begun = BeginPart(1);
     if (!begun.ok()) {
       last_sequence_ = 0;  // this batch is a gap
@@ -138,6 +139,12 @@ void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
     writer_->WriteInstant(instant);
     ++state_.events;
     attempts_ += instant.kind == InstantEvent::Kind::kLoss ? 0 : 1;
+  }
+  for (const MemoryEvent& event : batch.memory) {
+    state_.span_end_ns = std::max(state_.span_end_ns, event.time_ns);
+    writer_->WriteMemory(event);
+    ++state_.events;
+    ++attempts_;
   }
   if (part_is_full_) EndPartIfFull();
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "exporters/chrome_trace/details_text.h"
 #include "exporters/chrome_trace/json_text.h"
 #include "exporters/chrome_trace/number_text.h"
 
@@ -82,6 +83,7 @@ inline char* EventWriter::WriteArgs(char* at, const FunctionEvent& event, const 
     at = Put(at, ", \"Fwd thread id\": ");
     at = WriteUnsigned(at, event.fwd_thread);
   }
+  if (!details_.empty()) at = Put(at, details_);
   if (event.is_truncated) at = Put(at, ", \"finished\": \"false\"");
   at = Put(at, ", \"Ev Idx\": ");
   at = WriteUnsigned(at, index_++);
@@ -90,11 +92,20 @@ inline char* EventWriter::WriteArgs(char* at, const FunctionEvent& event, const 
   return at;
 }
 
+inline void EventWriter::DescribeDetails(const FunctionEvent& event) {
+  if (event.details == nullptr && details_.empty()) return;
+  details_.clear();
+  if (event.details != nullptr) AppendDetails(*event.details, &details_);
+}
+
 void EventWriter::WriteSlice(const FunctionEvent& event, int64_t tid) {
   const Kind kind = event.is_user_annotation ? kAnnotation : kOp;
-  const PreparedName& name = Prepare(kind, event.name, event.name_id);
+  const bool has_own_name = event.details != nullptr && !event.details->trace_name.empty();
+  const PreparedName& name =
+      has_own_name ? Prepare(kind, event.details->trace_name, 0) : Prepare(kind, event.name, event.name_id);
   const std::string& start = name.start[kind];
-  char* at = out_->Begin(start.size() + name.hex.size() + kRestChars);
+  DescribeDetails(event);
+  char* at = out_->Begin(start.size() + name.hex.size() + details_.size() + kRestChars);
   at = Put(at, start);
   at = WriteTidAndTime(at, tid, event.start_ns);
   at = Put(at, ", \"dur\": ");
@@ -107,17 +118,35 @@ void EventWriter::WriteSlice(const FunctionEvent& event, int64_t tid) {
 void EventWriter::WriteAsyncPair(const FunctionEvent& event) {
   std::string name;
   std::string hex;
-  if (!AppendJsonText(event.name, &name)) hex = absl::StrCat("\"name_hex\": \"", HexText(event.name), "\"");
+  const std::string_view shown = event.trace_name();
+  if (!AppendJsonText(shown, &name)) hex = absl::StrCat("\"name_hex\": \"", HexText(shown), "\"");
+  DescribeDetails(event);
   const std::string common =
       absl::StrCat("\"cat\": \"", event.is_user_annotation ? "user_annotation" : "cpu_op", "\", \"name\": \"", name,
                    "\", \"id\": ", event.id, ", \"pid\": ", pid_, ", \"tid\": ");
   // One unit: a begin without its end would be an event that never finished.
-  char* at = out_->Begin(2 * common.size() + hex.size() + 2 * kRestChars);
+  char* at = out_->Begin(2 * common.size() + hex.size() + details_.size() + 2 * kRestChars);
   at = Put(at, "    {\"ph\": \"b\", ");
   at = WriteTidAndTime(Put(at, common), TraceTid(event.device_resource_id), event.start_ns);
   at = WriteArgs(at, event, hex);
   at = Put(at, "},\n    {\"ph\": \"e\", ");
   at = WriteTidAndTime(Put(at, common), TraceTid(event.device_resource_id), event.end_ns);
+  out_->End(Put(at, kEndOfUnit));
+}
+
+void EventWriter::WriteMemory(const MemoryEvent& event) {
+  const PreparedName& name = Prepare(kInstant, event.out_of_memory ? "[OutOfMemory]" : "[memory]", 0);
+  char* at = out_->Begin(name.start[kInstant].size() + kRestChars);
+  at = Put(at, name.start[kInstant]);
+  at = WriteTidAndTime(at, TraceTid(event.device_resource_id), event.time_ns);
+  at = WriteSigned(Put(at, ", \"args\": {\"Device Type\": "), static_cast<int>(event.device_type));
+  at = WriteSigned(Put(at, ", \"Device Id\": "), event.device_index);
+  if (!event.out_of_memory) at = WriteUnsigned(Put(at, ", \"Addr\": "), event.address);
+  at = WriteSigned(Put(at, ", \"Bytes\": "), event.bytes);
+  at = WriteSigned(Put(at, ", \"Total Allocated\": "), event.total_allocated);
+  at = WriteSigned(Put(at, ", \"Total Reserved\": "), event.total_reserved);
+  at = WriteUnsigned(Put(at, ", \"Ev Idx\": "), index_++);
+  *at++ = '}';
   out_->End(Put(at, kEndOfUnit));
 }
 

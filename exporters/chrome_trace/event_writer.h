@@ -35,6 +35,7 @@ class EventWriter {
   // A pair of asynchronous begin and end (ph b and e), which may overlap anything.
   void WriteAsyncPair(const FunctionEvent& event);
   void WriteInstant(const InstantEvent& event);
+  void WriteMemory(const MemoryEvent& event);
   void WriteLink(const ForwardBackwardLink& link);
   // The name of a track and its place in the order of tracks.
   void WriteThread(int64_t tid, std::string_view label, int64_t sort_index, int64_t time_ns);
@@ -48,6 +49,7 @@ class EventWriter {
 
   const PreparedName& Prepare(Kind kind, std::string_view name, uint32_t name_id);
   void Fill(Kind kind, std::string_view name, PreparedName* prepared) const;
+  void DescribeDetails(const FunctionEvent& event);
   char* WriteArgs(char* at, const FunctionEvent& event, const std::string& hex);
   char* WriteTidAndTime(char* at, int64_t tid, int64_t time_ns);
   char* PutFlowEnd(char* at, bool is_start, int64_t id, int64_t tid, int64_t time_ns);
@@ -58,6 +60,7 @@ class EventWriter {
   uint64_t index_ = 0;
 
   std::vector<std::unique_ptr<PreparedName>> prepared_;  // by name id; the name table bounds it
+  std::string details_;                                  // args of the event that is being written
   PreparedName unlisted_;                                // of a name without an id or too long to be kept
 
   // The tid of the previous event and `"ts": ` behind it: batches are runs of one thread's events.

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/strings/str_format.h"
 #include "exporters/chrome_trace/json_text.h"
 #include "exporters/chrome_trace/number_text.h"
@@ -70,8 +72,9 @@ std::string TraceHead(const SessionInfo& info, const std::string& run_id) {
   absl::StrAppend(&head, "  \"trace_id\": \"", TraceId(info, run_id), "\",\n");
   absl::StrAppend(&head, "  \"", kRunIdKey, "\": \"", run_id, "\",\n  \"", kPidKey, "\": ", info.pid, ",\n");
   if (!info.job_id.empty()) absl::StrAppend(&head, "  \"ferret_job_id\": ", QuotedJson(info.job_id), ",\n");
-  for (const auto& [name, value] : info.options) {
+  for (const auto& [variable, value] : info.options) {
     // The keys that torch.profiler writes, only for what is on.
+    const std::string name = absl::AsciiStrToLower(absl::StripPrefix(variable, "FERRET_"));
     const bool known = name == "record_shapes" || name == "profile_memory" || name == "with_stack" ||
                        name == "with_flops" || name == "with_modules";
     if (known && IsOn(value)) absl::StrAppend(&head, "  \"", name, "\": 1,\n");
@@ -106,6 +109,7 @@ std::string TraceTail(const SessionInfo& info, const TraceState& state) {
                   "}, \"links_made\": ", progress.links_made, ", \"links_evicted\": ", progress.links_evicted,
                   ", \"links_unmatched\": ", progress.links_unmatched, ", \"links_hurried\": ", progress.links_hurried,
                   ", \"ends_refused\": ", progress.ends_refused,
+                  ", \"details_lost\": ", progress.details_lost,
                   ", \"remote_ends_unmatched\": ", progress.remote_ends_unmatched,
                   ", \"names_inline\": ", progress.names_inline, ", \"clock_backward\": ", progress.clock_backward,
                   ", \"clock_steps\": ", progress.clock_steps, ", \"options\": {", Options(info), "}}}\n");

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FERRET_API_VERSION 1
+#define FERRET_API_VERSION 2
 #define FERRET_API __attribute__((visibility("default")))
 #define FERRET_STRLEN ((size_t)-1)
 #define FERRET_NEXT_STEP UINT64_MAX
@@ -75,6 +75,51 @@ FERRET_API void ferret_step(uint64_t number);
 FERRET_API void ferret_thread_name(const char* name, size_t length);
 /* The calling thread's logical id, from 1; 0 while recording is off. */
 FERRET_API uint32_t ferret_thread_id(void);
+
+/* ---- Since version 2: what is known of a scope beyond its name and time (see ferret/scope_details.h).
+ *
+ *     if (ferret_wants_shapes()) {
+ *       ferret_details_tensor(details, "float", FERRET_STRLEN, sizes, 2, NULL);
+ *       ferret_details_attach(details);
+ *     }
+ *
+ * Whether the session was started with the option: 0 or 1. */
+FERRET_API int ferret_wants_shapes(void);
+FERRET_API int ferret_wants_stacks(void);
+FERRET_API int ferret_wants_memory(void);
+
+/* A buffer to be used again and again, by one thread at a time; NULL without memory. Every function takes NULL. */
+typedef struct ferret_details ferret_details;
+FERRET_API ferret_details* ferret_details_new(void);
+FERRET_API void ferret_details_free(ferret_details* details);
+/* Inputs, in order. strides may be NULL. A list of more than 30 integers counts as empty. */
+FERRET_API void ferret_details_tensor(ferret_details* details, const char* dtype, size_t length, const int64_t* sizes,
+                                      size_t dimensions, const int64_t* strides);
+FERRET_API void ferret_details_int(ferret_details* details, int64_t value);
+FERRET_API void ferret_details_double(ferret_details* details, double value);
+FERRET_API void ferret_details_bool(ferret_details* details, int value);
+FERRET_API void ferret_details_text(ferret_details* details, const char* text, size_t length);
+FERRET_API void ferret_details_int_list(ferret_details* details, const int64_t* values, size_t count);
+FERRET_API void ferret_details_none(ferret_details* details);
+/* Shown under their own names. */
+FERRET_API void ferret_details_keyword_int(ferret_details* details, const char* key, int64_t value);
+FERRET_API void ferret_details_keyword_double(ferret_details* details, const char* key, double value);
+FERRET_API void ferret_details_keyword_text(ferret_details* details, const char* key, const char* text, size_t length);
+FERRET_API void ferret_details_overload(ferret_details* details, const char* name, size_t length);
+/* Of the stack, innermost first. */
+FERRET_API void ferret_details_frame(ferret_details* details, const char* frame, size_t length);
+FERRET_API void ferret_details_module(ferret_details* details, const char* hierarchy, size_t length);
+FERRET_API void ferret_details_flops(ferret_details* details, int64_t operations);
+FERRET_API void ferret_details_node(ferret_details* details, int64_t node_id, int is_remote);
+/* Gives them to the innermost open scope of the calling thread, and empties the buffer. */
+FERRET_API void ferret_details_attach(ferret_details* details);
+
+/* What an allocator did on this thread; bytes < 0 is a free. device_type is c10::DeviceType (0 CPU, 1 CUDA), device_index
+ * -1 for the CPU, totals 0 if unknown. */
+FERRET_API void ferret_allocation(const void* address, int64_t bytes, int64_t total_allocated, int64_t total_reserved,
+                                  int device_type, int device_index);
+FERRET_API void ferret_out_of_memory(int64_t bytes, int64_t total_allocated, int64_t total_reserved, int device_type,
+                                     int device_index);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
 // A batch is immutable once handed over and shared by all exporters. Events stand in the order in which they were
 // finished building: per thread by end time, except that a backward op may come later than its neighbours (it waits
 // until its forward op is known). Nothing in a batch points outside of it but names with a name_id, which live as long
-// as the process.
+// as the process. So an event, an instant or a memory event that is kept longer than its batch needs its name and its
+// details copied.
 
 #ifndef FERRET_EVENT_BATCH_H_
 #define FERRET_EVENT_BATCH_H_
@@ -19,6 +20,7 @@
 
 #include "ferret/function_event.h"
 #include "ferret/loss.h"
+#include "ferret/text_arena.h"
 
 namespace ferret {
 
@@ -33,6 +35,22 @@ struct InstantEvent {
   int64_t since_ns = 0;  // kLoss: when the first of them was lost
   uint32_t thread = 0;
   int32_t device_resource_id = 0;  // OS thread id
+};
+
+// What an allocator did: `[memory]`, or `[OutOfMemory]` for an allocation that failed.
+struct MemoryEvent {
+  int64_t time_ns = 0;  // Unix ns
+  uint64_t address = 0;
+  int64_t bytes = 0;            // negative: freed
+  int64_t total_allocated = 0;  // by the allocator, after it; 0 if it does not say
+  int64_t total_reserved = 0;
+  // The innermost scope that was open on the thread; 0: none, the bytes belong to nobody.
+  int64_t scope_id = 0;
+  uint32_t thread = 0;
+  int32_t device_resource_id = 0;  // OS thread id
+  int16_t device_index = -1;       // -1 for the CPU
+  DeviceType device_type = DeviceType::kCpu;
+  bool out_of_memory = false;
 };
 
 // One forward -> backward arrow. At most one for each forward op.
@@ -57,33 +75,39 @@ struct ThreadInfo {
 struct EventBatch {
   std::vector<FunctionEvent> events;
   std::vector<InstantEvent> instants;
+  std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;
-  // Names that did not fit into the name table; a deque so that views into its strings stay valid as it grows.
-  std::deque<std::string> texts;
-  size_t text_bytes = 0;  // of texts, with what each one costs beside its characters
+  // Of the events that have any; a deque, so that they stay where they are.
+  std::deque<EventDetails> details;
+  // Names that did not fit into the name table, and what details point to.
+  TextArena texts;
   // 1, 2, 3, … in a session: an exporter that misses a number was too slow for the batches in between. 0 if unknown.
   uint64_t sequence = 0;
+  // How many of the events and instants the drain made of itself (steps, places of loss): nobody attempted them.
+  size_t extra = 0;
 
   // Memory that an exporter's queue accounts for, in bytes.
   size_t bytes() const {
     return sizeof(*this) + events.capacity() * sizeof(FunctionEvent) + instants.capacity() * sizeof(InstantEvent) +
-           links.capacity() * sizeof(ForwardBackwardLink) + threads.capacity() * sizeof(ThreadInfo) + text_bytes;
+           memory.capacity() * sizeof(MemoryEvent) + links.capacity() * sizeof(ForwardBackwardLink) +
+           threads.capacity() * sizeof(ThreadInfo) + details.size() * sizeof(EventDetails) + texts.capacity_bytes();
   }
-  // How many of the events and instants the drain made of itself (steps, places of loss): nobody attempted them.
-  size_t extra = 0;
 
   // What accounting counts: each is one attempt of the program.
-  size_t count() const { return events.size() + instants.size() - extra; }
-  bool empty() const { return events.empty() && instants.empty() && links.empty() && threads.empty(); }
+  size_t count() const { return events.size() + instants.size() + memory.size() - extra; }
+  bool empty() const {
+    return events.empty() && instants.empty() && memory.empty() && links.empty() && threads.empty();
+  }
 
   void Clear() {
     events.clear();
     instants.clear();
+    memory.clear();
     links.clear();
     threads.clear();
-    texts.clear();
-    text_bytes = 0;
+    details.clear();
+    texts.Clear();
     sequence = 0;
     extra = 0;
   }

@@ -31,9 +31,9 @@ struct FunctionEventAvg {
   bool is_remote = false;
   bool is_legacy = false;
   bool is_user_annotation = false;
-  // In the tree of the list; null and none where there is no tree.
+  // In the tree of the list, which has to live as long as they are used; null and none where there is no tree.
   const FunctionEvent* cpu_parent = nullptr;
-  std::vector<const FunctionEvent*> cpu_children;
+  std::vector<const FunctionEvent*> cpu_children() const;
 
   // Sums.
   int64_t count = 0;
@@ -46,6 +46,12 @@ struct FunctionEventAvg {
   int64_t device_memory_usage = 0;
   int64_t self_device_memory_usage = 0;
   int64_t flops = 0;
+
+  // Shares of the self times of all rows of the list, 0 to 100; NaN where their sum is 0, -1 outside of a list. Total
+  // times count nested events again and again, so theirs may exceed 100.
+  double self_cpu_percent = -1;
+  double total_cpu_percent = -1;  // 0 for asynchronous events
+  double total_device_percent = -1;
 
   // Microseconds.
   double cpu_time_total() const { return static_cast<double>(cpu_time_total_ns) / 1000.0; }
@@ -62,6 +68,9 @@ struct FunctionEventAvg {
 
   // One line, for people.
   std::string ToString() const;
+
+  // The event that was first, if it is in a tree.
+  const FunctionEvent* first_event = nullptr;
 };
 
 // Events are grouped by (name, node_id, device_type, is_legacy, is_user_annotation) and by what is chosen here.
@@ -76,15 +85,15 @@ struct TableOptions {
   // "" keeps the order. Otherwise descending by one of: cpu_time, device_time, cpu_time_total, device_time_total,
   // self_cpu_time_total, self_device_time_total, cpu_memory_usage, device_memory_usage, self_cpu_memory_usage,
   // self_device_memory_usage, count, flops. "cuda", "xpu" and "privateuse1" stand for "device".
-  std::string sort_by;
+  std::string sort_by = {};
   int64_t row_limit = 100;  // negative: all
   // nullopt: as wide as the longest.
   std::optional<size_t> max_src_column_width = 75;
   std::optional<size_t> max_name_column_width = 55;
   std::optional<size_t> max_shapes_column_width = 80;
-  std::string header;
+  std::string header = {};
   bool top_level_events_only = false;  // only events without a parent
-  std::string time_unit;               // "s", "ms" or "us" for all times; "": each its own
+  std::string time_unit = {};            // "s", "ms" or "us" for all times; "": each its own
 };
 
 struct EventAverages {

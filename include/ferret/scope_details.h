@@ -30,7 +30,10 @@ struct Ints {
   constexpr Ints() = default;
   constexpr Ints(const int64_t* values, size_t count) : data(values), size(count) {}
   // For arguments only: the list lives to the end of the call.
-  constexpr Ints(std::initializer_list<int64_t> list) : data(list.begin()), size(list.size()) {}
+  constexpr Ints(std::initializer_list<int64_t> list) {
+    data = list.begin();
+    size = list.size();
+  }
   const int64_t* data = nullptr;
   size_t size = 0;
 };
@@ -66,6 +69,12 @@ class ScopeDetails {
   ScopeDetails& Module(std::string_view hierarchy);
   ScopeDetails& Flops(int64_t operations);
   ScopeDetails& Node(int64_t node_id, bool is_remote);
+
+  // Empties it for the next scope.
+  void Clear() {
+    writer_.Clear();
+    open_ = {};
+  }
 
   std::string_view bytes();
   bool cut() const { return writer_.cut(); }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ferret/internal/hot_path.h"
+#include "runtime/drain/record_reader.h"
 #include "runtime/record/name_table.h"
 
 namespace ferret::internal {
@@ -16,20 +17,6 @@ namespace {
 // Bounds on what could otherwise grow with a hostile or endless program.
 constexpr size_t kMaxEarlyEnds = 65'536;
 constexpr size_t kMaxFrameworkThreads = 1'048'576;
-
-uint64_t Word(const char* record, uint32_t index) {
-  uint64_t value;
-  std::memcpy(&value, record + 8 * index, 8);
-  return value;
-}
-
-// The text of a record with kInlineName, whose fixed part is `bytes` long.
-std::string* InlineName(const char* record, uint64_t header, uint32_t bytes) {
-  // Signed: a record that is too short for a text has none.
-  const int64_t room = int64_t{RecordBytes(header)} - bytes - 8;
-  if (room <= 0) return new std::string;
-  return new std::string(record + bytes + 8, std::min(Word(record, bytes / 8), static_cast<uint64_t>(room)));
-}
 
 std::string OsThreadName(int32_t os_tid) {
   std::string name;
@@ -45,12 +32,13 @@ EventBuilder::EventBuilder(const Config& config, const ClockMap* clock, BatchSin
       sink_(sink),
       names_(NameTable::Global()),
       batch_(sink->NewBatch()),
-      linker_(config.link_table_entries, config.max_waiting_ops, this) {}
+      linker_(config.link_table_entries, config.max_waiting_ops, this),
+      step_name_id_(NameTable::Global().Intern(kStepName)) {}
 
 EventBuilder::~EventBuilder() {
   ForEachTrace([](ThreadTrace& trace) {
-    for (OpenScope& scope : trace.open) delete scope.inline_name;
-    for (OpenScope& scope : trace.open_async) delete scope.inline_name;
+    for (OpenScope& scope : trace.open) delete scope.extras;
+    for (OpenScope& scope : trace.open_async) delete scope.extras;
   });
 }
 
@@ -125,7 +113,7 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
   scope.children_ns = 0;
   scope.handle = trace.begins += 2;
   scope.name_id = PayloadOf(header);
-  scope.inline_name = nullptr;
+  scope.extras = nullptr;
   scope.flags = flags;
   if (is_op) {
     const uint64_t fields = Word(record, 3);
@@ -140,7 +128,8 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
     scope.scope = static_cast<uint8_t>((flags & kUserAnnotation) != 0 ? RecordScope::kUserScope : RecordScope::kFunction);
   }
   if (FERRET_UNLIKELY(flags & kInlineName)) {
-    scope.inline_name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
+    scope.extras = extras_.Take();
+    scope.extras->name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
   }
   if (FERRET_UNLIKELY(trace.inheriting != 0)) {
     if (scope.scope == static_cast<uint8_t>(RecordScope::kBackwardFunction) && trace.inheriting <= trace.open.size()) {
@@ -182,6 +171,9 @@ inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, boo
   trace.open.pop_back();
   const int64_t duration = now_ns - scope.start_ns;
   (trace.open.empty() ? trace.root_children_ns : trace.open.back().children_ns) += duration;
+  if (FERRET_UNLIKELY(scope.extras != nullptr) && scope.extras->has_memory) {
+    if (!trace.open.empty()) PassMemoryOn(scope, trace.open.back());
+  }
   Emit(trace, scope, now_ns, duration - scope.children_ns, false, truncated);
   if (FERRET_UNLIKELY(steps_.WasOpenAtBoundary(trace.thread, scope.id))) steps_.OnClose(SurroundingsOf(trace), now_ns);
   if (FERRET_UNLIKELY((scope.flags & kEndsStep) != 0 && !truncated)) OptimizerEnded(trace, now_ns);
@@ -235,6 +227,9 @@ void EventBuilder::LeaveNest(ThreadTrace& trace, size_t place) {
   int64_t& outer_children_ns = place == 0 ? trace.root_children_ns : trace.open[place - 1].children_ns;
   steps_.OnLeave(trace.thread, scope.id, scope.parent_id, outer_children_ns);
   outer_children_ns += scope.children_ns;
+  if (scope.extras != nullptr && scope.extras->has_memory && place > 0) {
+    PassMemoryOn(scope, trace.open[place - 1]);
+  }
   if (place + 1 < trace.open.size()) trace.open[place + 1].parent_id = scope.parent_id;
   if (trace.inheriting == place + 1) {
     trace.inheriting = 0;
@@ -258,17 +253,16 @@ FunctionEvent& EventBuilder::NewEvent() {
   return batch_->events.emplace_back();
 }
 
-std::string_view EventBuilder::KeepText(std::string* text) {
-  batch_->text_bytes += sizeof(std::string) + text->capacity();
-  batch_->texts.push_back(std::move(*text));
-  delete text;
-  return batch_->texts.back();
-}
-
 uint32_t EventBuilder::ShownThread(uint32_t thread) const {
   if (framework_threads_.empty()) return thread;
   auto found = framework_threads_.find(thread);
   return found != framework_threads_.end() && found->second != 0 ? found->second : thread;
+}
+
+// What the common event does not have.
+inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
+  if (FERRET_UNLIKELY(extras != nullptr)) UseExtras(event, extras);
+  if (FERRET_UNLIKELY(event.is_user_annotation) && IsStepName(event.name)) NameStep(event, event.name);
 }
 
 inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
@@ -286,22 +280,23 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
     event.name_id = scope.name_id;
     event.scope = static_cast<RecordScope>(scope.scope);
     event.is_user_annotation = scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
+    event.activity_type = event.is_user_annotation ? ActivityType::kUserAnnotation : ActivityType::kCpuOp;
     event.is_async = async;
     event.is_truncated = truncated;
-    if (scope.inline_name == nullptr) event.name = names_.Text(scope.name_id);
+    event.name = names_.Text(scope.name_id);
   };
   // Arrows are for scopes that stand on their thread's track.
   if (scope.sequence_nr < 0 || async) {
     FunctionEvent& event = NewEvent();
     fill(event);
-    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    Complete(event, scope.extras);
     return;
   }
   const bool can_link_now = linker_.CanLinkNow(trace.links, end_ns);
   if (scope.fwd_thread == 0) {
     FunctionEvent& event = NewEvent();
     fill(event);
-    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    Complete(event, scope.extras);
     const LinkKey key{LinkThread(framework_ids ? trace.framework_thread : trace.thread, framework_ids),
                       scope.sequence_nr};
     const OpenForward forward{scope.start_ns, scope.id, trace.os_tid};
@@ -318,7 +313,7 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
     FunctionEvent& event = NewEvent();
     fill(event);
     event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
-    if (FERRET_UNLIKELY(scope.inline_name != nullptr)) event.name = KeepText(scope.inline_name);
+    Complete(event, scope.extras);
     ForwardBackwardLink link;
     if (linker_.LinkBackwardNow(key, is_wrapper, &event, &link)) batch_->links.push_back(link);
     return;
@@ -326,121 +321,15 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
   WaitingOp op;
   fill(op.event);
   op.event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
-  op.inline_name = scope.inline_name;
+  op.extras = scope.extras;
   linker_.AddBackward(trace.links, key, op, is_wrapper);
 }
 
 void EventBuilder::OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) {
   FunctionEvent& event = NewEvent();
   event = op.event;
-  if (op.inline_name != nullptr) event.name = KeepText(op.inline_name);
+  Complete(event, op.extras);
   if (link != nullptr) batch_->links.push_back(*link);
-}
-
-StepTracker::Surroundings EventBuilder::SurroundingsOf(const ThreadTrace& trace) const {
-  StepTracker::Surroundings at;
-  at.thread = trace.thread;
-  at.first_ns = trace.first_ns;
-  at.next_id = next_id_;
-  at.open_children_ns = trace.root_children_ns;
-  if (!trace.open.empty()) {
-    at.open_id = trace.open.back().id;
-    at.open_start_ns = trace.open.back().start_ns;
-    at.open_children_ns = trace.open.back().children_ns;
-  }
-  return at;
-}
-
-void EventBuilder::OptimizerEnded(ThreadTrace& trace, int64_t now_ns) {
-  // An optimizer that wraps another one: the outer one's end is the step's.
-  bool annotated = false;
-  for (const OpenScope& scope : trace.open) {
-    if (scope.flags & kEndsStep) return;
-    annotated |= (scope.flags & kMarksStep) != 0;
-  }
-  StepTracker::Slice slice;
-  if (steps_.OnOptimizerEnd(SurroundingsOf(trace), now_ns, annotated, &slice)) EmitStep(trace, slice, now_ns);
-}
-
-void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns) {
-  FunctionEvent& event = NewEvent();
-  --built_;
-  ++batch_->extra;
-  event.id = next_id_++;
-  event.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
-  // Numbers never end: they do not belong into the name table.
-  event.name = KeepText(new std::string(absl::StrCat("ProfilerStep#", slice.number)));
-  event.start_ns = slice.start_ns;
-  event.end_ns = now_ns;
-  event.self_ns = slice.self_ns;
-  event.thread = trace.shown_thread;
-  event.device_resource_id = trace.os_tid;
-  event.scope = RecordScope::kUserScope;
-  event.is_user_annotation = true;
-  event.is_synthesized = true;
-}
-
-void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
-  const bool has_inline_name = (FlagsOf(header) & kInlineName) != 0;
-  const RecordType type = TypeOf(header);
-  switch (type) {
-    case RecordType::kRemoteEnd:
-      RemoteEnd(static_cast<uint32_t>(Word(record, 2)), PayloadOf(header), now_ns);
-      return;
-    case RecordType::kInstant:
-    case RecordType::kCounter: {
-      if (batch_->instants.size() >= config_.batch_events) DeliverBatch();
-      ++built_;
-      InstantEvent& instant = batch_->instants.emplace_back();
-      instant.time_ns = now_ns;
-      instant.thread = trace.shown_thread;
-      instant.device_resource_id = trace.os_tid;
-      uint32_t bytes = kInstantBytes;
-      if (type == RecordType::kCounter) {
-        instant.kind = InstantEvent::Kind::kCounter;
-        const uint64_t bits = Word(record, 2);
-        std::memcpy(&instant.value, &bits, sizeof(bits));
-        bytes = kCounterBytes;
-      }
-      instant.name_id = PayloadOf(header);
-      instant.name = has_inline_name ? KeepText(InlineName(record, header, bytes))
-                                     : names_.Text(instant.name_id);
-      return;
-    }
-    case RecordType::kLoss: {
-      InstantEvent& instant = batch_->instants.emplace_back();
-      ++batch_->extra;
-      instant.kind = InstantEvent::Kind::kLoss;
-      instant.name = LossReasonText(static_cast<LossReason>(PayloadOf(header)));
-      instant.time_ns = now_ns;
-      instant.value = static_cast<double>(Word(record, 2));
-      instant.since_ns = std::min(now_ns, clock_->ToNs(Word(record, 3)));
-      instant.thread = trace.shown_thread;
-      instant.device_resource_id = trace.os_tid;
-      return;
-    }
-    case RecordType::kStep: {
-      const uint64_t number = Word(record, 2);
-      StepTracker::Slice slice;
-      if (steps_.OnProgramStep(SurroundingsOf(trace), now_ns, number != kNextStep, number, &slice)) {
-        EmitStep(trace, slice, now_ns);
-      }
-      return;
-    }
-    case RecordType::kThreadName: {
-      std::unique_ptr<std::string> name(has_inline_name ? InlineName(record, header, kThreadNameBytes)
-                                                        : new std::string(names_.Text(PayloadOf(header))));
-      trace.name = std::move(*name);
-      ThreadNotice(trace, 0);
-      return;
-    }
-    case RecordType::kThreadExit:
-      CloseAll(trace, now_ns);
-      trace.exited = true;
-      return;
-    default:
-      ++unknown_records_;
-  }
 }
 
 void EventBuilder::DeliverBatch() {

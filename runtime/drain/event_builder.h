@@ -14,7 +14,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,6 +34,8 @@ class EventBuilder final : public Linker::Sink {
     size_t link_table_entries = 1'048'576;
     size_t max_waiting_ops = Linker::kDefaultMaxWaiting;
     size_t batch_events = 1024;
+    // Estimate the FLOPs of operators whose inputs were recorded.
+    bool with_flops = false;
   };
 
   EventBuilder(const Config& config, const ClockMap* clock, BatchSink* sink);
@@ -64,7 +66,7 @@ class EventBuilder final : public Linker::Sink {
     for (auto& entry : traces_) visit(*entry.second);
   }
 
-  // Finished scopes, instants and counters; not what the drain adds of itself.
+  // Finished scopes, instants, counters and memory events; not what the drain adds of itself.
   uint64_t built() const { return built_; }
   uint64_t clock_backward() const { return clock_backward_; }
   uint64_t unmatched_remote_ends() const { return unmatched_remote_ends_; }
@@ -91,9 +93,19 @@ class EventBuilder final : public Linker::Sink {
   void Rare(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
   void ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread);
 
+  void Memory(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
+  ScopeExtras& ExtrasOf(OpenScope& scope);
+  // What a closed scope allocated belongs to the scope around it, too.
+  void PassMemoryOn(const OpenScope& closed, OpenScope& outer);
+
   FunctionEvent& NewEvent();
-  // Text that is valid as long as the current batch; takes ownership.
-  std::string_view KeepText(std::string* text);
+  void Complete(FunctionEvent& event, ScopeExtras* extras);
+  EventDetails& DetailsOf(FunctionEvent& event);
+  // Gives the event its name and details, for as long as the current batch lives, and takes the extras back.
+  void UseExtras(FunctionEvent& event, ScopeExtras* extras);
+  int64_t FlopsOf(const FunctionEvent& event) const;
+  // A step shares its name with all others; the one with the number is its trace name.
+  void NameStep(FunctionEvent& event, std::string_view trace_name);
   uint32_t ShownThread(uint32_t thread) const;
 
   const Config config_;
@@ -103,6 +115,8 @@ class EventBuilder final : public Linker::Sink {
   std::shared_ptr<EventBatch> batch_;
   Linker linker_;
   StepTracker steps_;
+  const uint32_t step_name_id_;
+  ExtrasPool extras_;
   absl::flat_hash_map<uint32_t, std::unique_ptr<ThreadTrace>> traces_;
   // Framework ids of threads, also of those that are gone: a backward op may name them. Filled only with an adapter.
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;

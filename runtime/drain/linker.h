@@ -21,7 +21,6 @@
 #define FERRET_RUNTIME_DRAIN_LINKER_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "ferret/event_batch.h"
@@ -29,10 +28,13 @@
 
 namespace ferret::internal {
 
-// A backward op that waits. A name that is not in the name table comes along as text (owned by whoever holds the op).
+// What few scopes have (open_scope.h); whoever holds the op owns it.
+struct ScopeExtras;
+
+// A backward op that waits, with what does not lie in the event itself.
 struct WaitingOp {
   FunctionEvent event;
-  std::string* inline_name = nullptr;
+  ScopeExtras* extras = nullptr;
 };
 
 // Ops of one thread in the order of their ends. Belongs to the thread's trace, which outlives the last op in it.

@@ -17,25 +17,10 @@
 
 #include "ferret/internal/record_format.h"
 #include "runtime/drain/linker.h"
+#include "runtime/drain/open_scope.h"
 #include "runtime/record/chunk.h"
 
 namespace ferret::internal {
-
-// A scope between its begin and its end: one cache line.
-struct OpenScope {
-  int64_t id;
-  int64_t parent_id;
-  int64_t start_ns;
-  int64_t children_ns;  // time of its direct children so far
-  int64_t sequence_nr;
-  std::string* inline_name;  // owned, nullptr for names of the table
-  uint32_t name_id;
-  uint32_t handle;
-  uint32_t fwd_thread;
-  uint8_t scope;  // RecordScope
-  uint8_t flags;  // RecordFlags
-};
-static_assert(sizeof(OpenScope) == 64, "one cache line");
 
 struct ThreadTrace {
   explicit ThreadTrace(const Chunk& first)

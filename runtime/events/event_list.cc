@@ -70,7 +70,13 @@ FunctionEvent& EventList::Add(const FunctionEvent& event) {
   copy.name = storage_->texts.InternNamed(event.name, event.name_id);
   copy.cpu_parent = copy.last_child = copy.next_sibling = nullptr;
   if (config_.use_device != DeviceType::kCpu) copy.use_device = config_.use_device;
-  if (copy.end_ns < copy.start_ns) copy.end_ns = copy.start_ns;
+  // Later steps subtract times without looking.
+  int64_t duration = 0;
+  if (__builtin_sub_overflow(copy.end_ns, copy.start_ns, &duration)) {
+    copy.end_ns = copy.start_ns < 0 ? copy.start_ns + INT64_MAX : copy.start_ns;
+  } else if (duration < 0) {
+    copy.end_ns = copy.start_ns;
+  }
   if (copy.parent_id != 0) storage_->recorded = true;
   if (event.details != nullptr) {
     EventDetails& details = storage_->details.emplace_back(*event.details);
@@ -82,6 +88,7 @@ FunctionEvent& EventList::Add(const FunctionEvent& event) {
     if (config_.with_flops && details.flops == 0) details.flops = FlopsOf(copy);
   }
   order_.push_back(&copy);
+  storage_->built = false;
   return copy;
 }
 

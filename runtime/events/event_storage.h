@@ -40,6 +40,8 @@ struct EventList::Storage {
   std::vector<MemoryRecord> memory;
   // Whether an event came with a parent's id: then ids are in the order of the begins.
   bool recorded = false;
+  // Whether the order is that of Build: parents before their children.
+  bool built = false;
 };
 
 }  // namespace ferret

@@ -52,6 +52,7 @@ struct ExportProgress {
   uint64_t links_unmatched = 0;  // backward ops whose forward op was not found
   uint64_t links_hurried = 0;    // backward ops linked before all that might concern them was read: too many waited
   uint64_t ends_refused = 0;     // ends for which there was no room: their scopes end with the next one around them
+  uint64_t details_lost = 0;     // details of scopes (inputs, stacks) that were too long, or found no room
   uint64_t remote_ends_unmatched = 0;  // ends of asynchronous scopes that nobody began, or that had ended
   uint64_t names_inline = 0;   // names that did not fit into the name table
   uint64_t clock_backward = 0;  // readings that went back in time and were clamped

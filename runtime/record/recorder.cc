@@ -107,7 +107,8 @@ Recorder* Recorder::Create(const Config& config) {
   return recorder.release();
 }
 
-void Recorder::Start(bool cycle_counter) {
+void Recorder::Start(bool cycle_counter, uint32_t wants) {
+  g_switch.wants.store(wants, std::memory_order_relaxed);
   g_cycle_counter.store(cycle_counter, std::memory_order_relaxed);
   const uint32_t epoch = TakeEpoch();
   first_epoch_.store(epoch, std::memory_order_relaxed);

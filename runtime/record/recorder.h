@@ -40,7 +40,8 @@ class Recorder {
 
   // Makes it current and turns recording on with a new epoch. Without `cycle_counter` records are stamped with
   // CLOCK_MONOTONIC, out of line.
-  void Start(bool cycle_counter);
+  // `wants`: kWant… bits, what is asked of those who record.
+  void Start(bool cycle_counter, uint32_t wants = 0);
   // Turns recording off. A thread that passed the enabled test before may still write one record.
   static void Stop();
   // The epoch in which the current session started: chunks of earlier ones hold what came too late for theirs.

@@ -67,6 +67,12 @@ Recorder* RecorderFor(const Recorder::Config& config) {
   return g_last_recorder;
 }
 
+uint32_t WantsOf(const Options& options) {
+  using namespace internal;  // NOLINT: the bits
+  return (options.record_shapes || options.with_flops ? kWantShapes : 0u) | (options.with_flops ? kWantFlops : 0u) |
+         (options.with_stack ? kWantStacks : 0u) | (options.profile_memory ? kWantMemory : 0u);
+}
+
 std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
   const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
   return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1000)));
@@ -104,10 +110,12 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   }
   run->losses_before_ = ThreadRegistry::Global().Losses();
   run->names_refused_before_ = NameTable::Global().refused();
+  run->details_lost_before_ = Recorder::lost_details();
   run->ends_refused_before_ = ThreadRegistry::Global().ends_refused();
 
   DrainThread::Config config;
   config.builder.link_table_entries = options.link_table_entries;
+  config.builder.with_flops = options.with_flops;
   config.cycle_counter = cycle_counter;
   config.wall_offset_ns = WallOffsetNs();
   run->drain_ = std::make_unique<DrainThread>(config, run->recorder_, run.get());
@@ -133,7 +141,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
     runner.progress = [run = run.get()] { return run->Progress(); };
     run->runners_.push_back(std::make_unique<ExporterRunner>(std::move(exporter.exporter), info, std::move(runner)));
   }
-  run->recorder_->Start(cycle_counter);
+  run->recorder_->Start(cycle_counter, WantsOf(options));
   if (!run->drain_->Start()) {
     Recorder::Stop();
     run->StopRunners(absl::Now() + options.stop_deadline).IgnoreError();
@@ -203,6 +211,7 @@ ExportProgress SessionRun::Progress() const {
   progress.links_unmatched = stats.links_unmatched;
   progress.links_hurried = stats.links_hurried;
   progress.ends_refused = ThreadRegistry::Global().ends_refused() - ends_refused_before_;
+  progress.details_lost = Recorder::lost_details() - details_lost_before_;
   progress.remote_ends_unmatched = stats.unmatched_remote_ends;
   progress.names_inline = NameTable::Global().refused() - names_refused_before_;
   progress.clock_backward = stats.clock_backward;

@@ -77,6 +77,7 @@ class SessionRun final : public internal::BatchSink {
   std::unique_ptr<internal::DrainThread> drain_;
   std::map<uint32_t, LossCounts> losses_before_;  // of the process, when the session started
   uint64_t names_refused_before_ = 0;
+  uint64_t details_lost_before_ = 0;
   uint64_t ends_refused_before_ = 0;
   uint64_t batches_ = 0;  // drain thread only
   bool abandoned_ = false;

@@ -93,6 +93,24 @@ std::string PrintWord(const Options& options) {
   return kWords[static_cast<size_t>(options.*kMember)];
 }
 
+// As PyTorch's own variables: 1 and 0, and the words for them.
+template <bool Options::*kMember>
+bool ParseSwitch(absl::string_view value, Options* options) {
+  const std::string lower = absl::AsciiStrToLower(value);
+  for (const char* yes : {"1", "true", "on", "yes"}) {
+    if (lower == yes) return options->*kMember = true;
+  }
+  for (const char* no : {"0", "false", "off", "no"}) {
+    if (lower == no) return !(options->*kMember = false);
+  }
+  return false;
+}
+
+template <bool Options::*kMember>
+std::string PrintSwitch(const Options& options) {
+  return options.*kMember ? "1" : "0";
+}
+
 bool ParsePlugins(absl::string_view value, Options* options) {
   options->plugins = absl::StrSplit(value, ':', absl::SkipEmpty());
   return true;
@@ -108,6 +126,17 @@ constexpr Variable kVariables[] = {
      "Turns recording on and says which exporters get the events.", ParseText<&O::exporters>, PrintText<&O::exporters>},
     {"FERRET_EXPORTERS", Kind::kOutput, "paths of shared libraries, separated by colons",
      "Exporter plug-ins to load at start.", ParsePlugins, PrintPlugins},
+    {"FERRET_RECORD_SHAPES", Kind::kSetting, "1 or 0",
+     "Record operators' inputs: shapes, strides, types, scalars; and the names of overloads.",
+     ParseSwitch<&O::record_shapes>, PrintSwitch<&O::record_shapes>},
+    {"FERRET_WITH_FLOPS", Kind::kSetting, "1 or 0",
+     "Estimate the operations of conv2d, mm, addmm, bmm, baddbmm, mul and add; records inputs, too.",
+     ParseSwitch<&O::with_flops>, PrintSwitch<&O::with_flops>},
+    {"FERRET_WITH_STACK", Kind::kSetting, "1 or 0", "Record the Python frames that operators are called from.",
+     ParseSwitch<&O::with_stack>, PrintSwitch<&O::with_stack>},
+    {"FERRET_PROFILE_MEMORY", Kind::kSetting, "1 or 0",
+     "Record what tensor allocators do (in PyTorch: needs the preload, see `ferret run`).",
+     ParseSwitch<&O::profile_memory>, PrintSwitch<&O::profile_memory>},
     {"FERRET_BUFFER_SIZE", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",
      "Memory that recording threads write into.", ParseSize<&O::buffer_bytes>, PrintSize<&O::buffer_bytes>},
     {"FERRET_BUFFER_CAP", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
+#include "ferret/scope_details.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,19 +33,19 @@ ChromeTraceOptions Target(const std::string& target) {
 }
 
 // Exports the batches and closes.
-void ExportAll(ChromeTraceExporter* exporter, const std::vector<EventBatch>& batches,
+void ExportAll(ChromeTraceExporter* exporter, const std::vector<const EventBatch*>& batches,
                const SessionInfo& info = TestSession()) {
   ASSERT_TRUE(exporter->Open(info).ok());
-  for (const EventBatch& batch : batches) ASSERT_TRUE(exporter->Export(batch).ok());
+  for (const EventBatch* batch : batches) ASSERT_TRUE(exporter->Export(*batch).ok());
   ExportProgress progress;
-  for (const EventBatch& batch : batches) progress.events_built += batch.count();
+  for (const EventBatch* batch : batches) progress.events_built += batch->count();
   ASSERT_TRUE(exporter->Close(progress, kNoDeadline).ok());
 }
 
 rapidjson::Document ExportAndParse(const EventBatch& batch) {
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "trace.json"));
-  ExportAll(&exporter, {batch});
+  ExportAll(&exporter, {&batch});
   rapidjson::Document trace = ParseJson(ReadFile(folder / "trace.json"));
   EXPECT_FALSE(trace.HasParseError());
   return trace;
@@ -75,7 +76,17 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
   forward.id = 2;
   forward.name_id = 1;
   forward.sequence_nr = 41;
-  FunctionEvent step = TestEvent("ProfilerStep#3", 0, 50000);
+  ScopeDetails inputs;
+  inputs.Tensor("float", {2, 3}, {3, 1}).Tensor("c10::Half", {}).None().Scalar(0.5).Scalar(2.0).Scalar(true).Scalar(-7);
+  inputs.ScalarList({4, 5}).Keyword("k\"", "v").Keyword("stream", 7).Overload("out").Frame("a.py(1): f").Frame("main");
+  EventDetails forward_details;
+  forward_details.recorded = inputs.bytes();
+  forward_details.flops = 30;
+  forward.details = &forward_details;
+  FunctionEvent step = TestEvent("ProfilerStep*", 0, 50000);
+  EventDetails step_details;
+  step_details.trace_name = "ProfilerStep#3";
+  step.details = &step_details;
   step.id = 1;
   step.name_id = 2;
   step.is_user_annotation = true;
@@ -100,6 +111,16 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
   counter.time_ns = kSessionStartNs + 50002;
   counter.device_resource_id = 917;
   batch.instants = {loss, counter};
+  MemoryEvent memory;
+  memory.time_ns = kSessionStartNs + 50003;
+  memory.address = 140737488355328;
+  memory.bytes = -4096;
+  memory.total_allocated = 8192;
+  memory.total_reserved = 2097152;
+  memory.device_type = DeviceType::kCuda;
+  memory.device_index = 0;
+  memory.device_resource_id = 917;
+  batch.memory = {memory};
 
   SessionInfo info = TestSession();
   info.backend = "nccl";
@@ -133,16 +154,17 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
     {"name": "process_sort_index", "ph": "M", "ts": 5589164123456.789, "pid": 900, "tid": 0, "args": {"sort_index": 900}},
     {"name": "thread_name", "ph": "M", "ts": 5589164123456.789, "pid": 900, "tid": 917, "args": {"name": "thread 917 (main \"loop\")"}},
     {"name": "thread_sort_index", "ph": "M", "ts": 5589164123456.789, "pid": 900, "tid": 917, "args": {"sort_index": 917}},
-    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 900, "tid": 917, "ts": 5589164123457.789, "dur": 31.007, "args": {"External id": 2, "Record function id": 0, "Sequence number": 41, "Fwd thread id": 0, "Ev Idx": 0}},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 900, "tid": 917, "ts": 5589164123457.789, "dur": 31.007, "args": {"External id": 2, "Record function id": 0, "Sequence number": 41, "Fwd thread id": 0, "Concrete Inputs": ["", "", "", "0.5", "2.", "True", "-7", "[4, 5]"], "Input type": ["float", "c10::Half", "", "Scalar", "Scalar", "Scalar", "Scalar", "ScalarList"], "Input Strides": [[3, 1], [], [], [], [], [], [], []], "Input Dims": [[2, 3], [], [], [], [], [], [], []], "k\"": "v", "stream": 7, "Call stack": "a.py(1): f;main", "Overload name": "out", "Flops": 30, "Ev Idx": 0}},
     {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 900, "tid": 917, "ts": 5589164123456.789, "dur": 50.000, "args": {"External id": 1, "Record function id": 0, "Ev Idx": 1}},
     {"ph": "X", "cat": "cpu_op", "name": "MmBackward0", "pid": 900, "tid": 918, "ts": 5589164123516.789, "dur": 1.500, "args": {"External id": 3, "Record function id": 0, "Sequence number": 41, "Fwd thread id": 1, "finished": "false", "Ev Idx": 2}},
     {"ph": "s", "id": 1, "pid": 900, "tid": 917, "ts": 5589164123457.789, "cat": "fwdbwd", "name": "fwdbwd"},
     {"ph": "f", "id": 1, "pid": 900, "tid": 918, "ts": 5589164123516.789, "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"},
     {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "Ferret: scopes lost", "pid": 900, "tid": 917, "ts": 5589164123506.790, "args": {"lost": 12, "since": 5589164123505.789}},
     {"ph": "C", "name": "loss", "pid": 900, "tid": 917, "ts": 5589164123506.791, "args": {"value": 0.25}},
-    {"ph": "X", "cat": "Trace", "ts": 5589164123456.789, "dur": 61.500, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 5}},
+    {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 900, "tid": 917, "ts": 5589164123506.792, "args": {"Device Type": 1, "Device Id": 0, "Addr": 140737488355328, "Bytes": -4096, "Total Allocated": 8192, "Total Reserved": 2097152, "Ev Idx": 3}},
+    {"ph": "X", "cat": "Trace", "ts": 5589164123456.789, "dur": 61.500, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 6}},
     {"name": "process_sort_index", "ph": "M", "ts": 5589164123456.789, "pid": "Spans", "tid": 0, "args": {"sort_index": 536870912}},
-    {"name": "Ferret Record", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 5589164123518.289, "args": {"events": 5, "events_built": 7, "lost": {"pool_exhausted": 12, "total": 12}, "links_made": 1, "links_evicted": 0, "links_unmatched": 0, "links_hurried": 0, "ends_refused": 0, "remote_ends_unmatched": 0, "names_inline": 0, "clock_backward": 0, "clock_steps": 0, "options": {"buffer_size": "64MB", "record_shapes": "1"}}}
+    {"name": "Ferret Record", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 5589164123518.289, "args": {"events": 6, "events_built": 7, "lost": {"pool_exhausted": 12, "total": 12}, "links_made": 1, "links_evicted": 0, "links_unmatched": 0, "links_hurried": 0, "ends_refused": 0, "details_lost": 0, "remote_ends_unmatched": 0, "names_inline": 0, "clock_backward": 0, "clock_steps": 0, "options": {"buffer_size": "64MB", "record_shapes": "1"}}}
   ],
   "traceName": ")json" + (folder / "trace-3.json") + "\"\n}\n";
   EXPECT_EQ(ReadFile(folder / "trace-3.json"), expected);
@@ -193,7 +215,7 @@ TEST(ChromeTraceExporter, AFlowEndHasTextuallyTheTimeOfItsSlice) {
   batch.links.push_back({7, 1, 2, kSessionStartNs + 1050, kSessionStartNs + 5000, 917, 917});
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {batch});
+  ExportAll(&exporter, {&batch});
   const std::string text = ReadFile(folder / "t.json");
   EXPECT_NE(text.find(R"("name": "f", "pid": 900, "tid": 917, "ts": 5589164123457.839, "dur": 0.950,)"), std::string::npos);
   EXPECT_NE(text.find(R"({"ph": "s", "id": 7, "pid": 900, "tid": 917, "ts": 5589164123457.839, "cat": "fwdbwd", "name": "fwdbwd"},)"),
@@ -278,7 +300,7 @@ TEST(ChromeTraceExporter, AThreadIsNamedAgainWhenItsNameChanges) {
   second.threads.push_back({1, 0, 917, "loader"});
   TempDir folder;
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {first, second});
+  ExportAll(&exporter, {&first, &second});
   const rapidjson::Document trace = ParseJson(ReadFile(folder / "t.json"));
   const auto names = EventsWith(trace, "name", "thread_name");
   ASSERT_EQ(names.size(), 2u);
@@ -306,7 +328,7 @@ TEST(ChromeTraceExporter, AThreadThatWasAnnouncedBeforeTheFirstEventIsNamedInThe
   EventBatch events;
   events.events.push_back(TestEvent("a", 0, 1));
   ChromeTraceExporter exporter(Target(folder / "t.json"));
-  ExportAll(&exporter, {threads_only, events});
+  ExportAll(&exporter, {&threads_only, &events});
   EXPECT_NE(ReadFile(folder / "t.json").find("thread 917 (main)"), std::string::npos);
 }
 
@@ -355,7 +377,9 @@ TEST(ChromeTraceExporter, ASplitTraceHasEveryEventOnceAndEachPartIsATrace) {
   for (EventBatch& batch : batches) {
     for (int i = 0; i < 500; ++i) batch.events.push_back(TestEvent("aten::add", i, i + 1));
   }
-  ExportAll(&exporter, batches);
+  std::vector<const EventBatch*> all;
+  for (const EventBatch& batch : batches) all.push_back(&batch);
+  ExportAll(&exporter, all);
   std::set<int64_t> ids;
   const std::vector<std::string> files = folder.Files();
   EXPECT_GE(files.size(), 4u);
@@ -422,7 +446,7 @@ TEST(ChromeTraceExporter, RanksMayShareADevice) {
   EventBatch batch;
   batch.events.push_back(TestEvent("a", 0, 1));
   ChromeTraceExporter exporter(Target("/dev/null"));
-  ExportAll(&exporter, {batch}, info);
+  ExportAll(&exporter, {&batch}, info);
   EXPECT_EQ(exporter.Destination(), "/dev/null");
   EXPECT_NE(access("/dev/null.tmp", F_OK), 0);
 }
@@ -437,7 +461,7 @@ TEST(ChromeTraceExporter, AFifoGetsTheWholeTrace) {
   for (int i = 0; i < 2000; ++i) batch.events.push_back(TestEvent("a", i, i + 1));
   {
     ChromeTraceExporter exporter(Target(path));
-    ExportAll(&exporter, {batch});
+    ExportAll(&exporter, {&batch});
   }
   reader.join();
   const rapidjson::Document trace = ParseJson(text);

@@ -43,6 +43,9 @@ class CollectingSink final : public BatchSink {
       instant.name = texts_.emplace_back(instant.name);
       instants.push_back(instant);
     }
+    memory.insert(memory.end(), batch->memory.begin(), batch->memory.end());
+    // What details point to lives in their batch.
+    if (!batch->details.empty()) with_details_.push_back(batch);
     links.insert(links.end(), batch->links.begin(), batch->links.end());
     threads.insert(threads.end(), batch->threads.begin(), batch->threads.end());
   }
@@ -73,6 +76,7 @@ class CollectingSink final : public BatchSink {
 
   std::vector<FunctionEvent> events;
   std::vector<InstantEvent> instants;
+  std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;
   size_t batches = 0;
@@ -80,6 +84,7 @@ class CollectingSink final : public BatchSink {
 
  private:
   std::deque<std::string> texts_;
+  std::vector<std::shared_ptr<EventBatch>> with_details_;
   std::map<int64_t, size_t> place_;
 };
 
@@ -154,6 +159,19 @@ class ThreadWriter {
   }
   void Step(uint64_t ticks, uint64_t number = kNextStep) {
     Write({RecordHeader(RecordType::kStep, kStepBytes, kNoFlags, 0), ticks, number});
+  }
+  void Details(uint64_t ticks, std::string_view bytes) {
+    std::vector<uint64_t> words(2 + (bytes.size() + 7) / 8);
+    words[0] = RecordHeader(RecordType::kDetails, static_cast<uint32_t>(8 * words.size()), kNoFlags,
+                            static_cast<uint32_t>(bytes.size()));
+    words[1] = ticks;
+    std::memcpy(&words[2], bytes.data(), bytes.size());
+    Write(words.data(), words.size());
+  }
+  void Memory(uint64_t ticks, int64_t bytes, DeviceType device = DeviceType::kCpu, bool out_of_memory = false) {
+    const uint32_t payload = static_cast<uint8_t>(device) | uint32_t{out_of_memory} << 8;
+    Write({RecordHeader(RecordType::kMemory, kMemoryBytes, kNoFlags, payload), ticks, 0x7f00, static_cast<uint64_t>(bytes),
+           1000, 2000, static_cast<uint64_t>(int64_t{device == DeviceType::kCpu ? -1 : 3})});
   }
   void Loss(uint64_t ticks, LossReason reason, uint64_t count, uint64_t since) {
     Write({RecordHeader(RecordType::kLoss, kLossBytes, kNoFlags, static_cast<uint32_t>(reason)), ticks, count, since});

@@ -24,7 +24,8 @@ Steps StepsOf(const DrainHarness& harness) {
   for (const FunctionEvent& event : harness.sink.Steps()) {
     EXPECT_TRUE(event.is_user_annotation);
     EXPECT_EQ(event.scope, RecordScope::kUserScope);
-    steps.emplace_back(event.name, event.start_ns, event.end_ns);
+    EXPECT_EQ(event.name, "ProfilerStep*");
+    steps.emplace_back(event.trace_name(), event.start_ns, event.end_ns);
   }
   ExpectTree(harness.sink);
   return steps;
@@ -249,7 +250,7 @@ TEST(Steps, StartAsEarlyAsTheyCanInAnyNestingOfScopesAndAreAllThere) {
     harness.Finish(now + 1);
     ASSERT_EQ(StepsOf(harness).size(), boundaries);
     for (size_t i = 0; i < boundaries; ++i) {
-      ASSERT_EQ(harness.sink.Steps()[i].name, "ProfilerStep#" + std::to_string(i));
+      ASSERT_EQ(harness.sink.Steps()[i].trace_name(), "ProfilerStep#" + std::to_string(i));
     }
     ExpectEarliestStarts(harness.sink);
     if (HasFatalFailure()) return;

@@ -32,7 +32,7 @@ TEST(BatchPoolStress, BatchesWanderBetweenThreadsAndNoneIsSharedOrDirty) {
         if (!batch->empty() || !batch->texts.empty()) ++dirty;
         batch->events.resize(static_cast<size_t>(1 + i % 7));
         for (FunctionEvent& event : batch->events) event.id = t * kRounds + i;
-        batch->texts.emplace_back("a text that is too long to be stored inside of the string");
+        batch->texts.Keep("a text");
 
         std::shared_ptr<const EventBatch> other = std::move(batch);
         {

@@ -18,7 +18,7 @@ TEST(BatchPool, AReleasedBatchComesBackEmptyWithItsMemory) {
   batch->instants.resize(10);
   batch->links.resize(10);
   batch->threads.resize(10);
-  batch->texts.emplace_back("text");
+  batch->texts.Keep("text");
   const FunctionEvent* memory = batch->events.data();
   batch.reset();
   EXPECT_EQ(pool.kept(), 1u);

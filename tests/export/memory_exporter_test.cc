@@ -33,12 +33,10 @@ class MemoryExporterTest : public testing::Test {
 TEST_F(MemoryExporterTest, KeepsCopiesThatOutliveTheBatchAndTheTraceMayMove) {
   {
     auto batch = MakeBatch(1, 2);
-    batch->texts.emplace_back("short");
-    batch->events[0].name = batch->texts.back();
-    batch->texts.emplace_back("a text that is too long to be stored inside of the string");
-    batch->events[1].name = batch->texts.back();
+    batch->events[0].name = batch->texts.Keep("short");
+    batch->events[1].name = batch->texts.Keep("a text that is too long to be stored inside of the string");
     batch->instants.resize(1);
-    batch->instants[0].name = batch->texts.front();
+    batch->instants[0].name = batch->texts.Keep("short");
     batch->links.resize(1);
     batch->threads.push_back(MakeThread(1, "main"));
     Export(*batch);
@@ -153,9 +151,8 @@ TEST_F(MemoryExporterTest, TheCollectorOutlivesTheRunner) {
     ExporterRunner runner(std::make_unique<MemoryExporter>(collector_), SessionInfo(), options);
     for (int i = 0; i < 100; ++i) {
       std::shared_ptr<EventBatch> batch = pool.Acquire();
-      *batch = *MakeBatch(1 + 3 * i, 3);
-      batch->texts.push_back("name " + std::to_string(i));
-      batch->events[0].name = batch->texts.back();
+      *batch = std::move(*MakeBatch(1 + 3 * i, 3));
+      batch->events[0].name = batch->texts.Keep("name " + std::to_string(i));
       runner.Push(batch);
     }
     EXPECT_TRUE(runner.Stop(absl::InfiniteFuture()).ok());

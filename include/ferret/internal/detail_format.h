@@ -113,7 +113,7 @@ class DetailWriter {
   bool cut() const { return cut_; }
   void Clear() {
     at_ = begin_;
-    cut_ = false;
+    full_ = cut_ = false;
   }
 
  private:

@@ -1,0 +1,62 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps that every way of adding events up has in common.
+
+#ifndef FERRET_RUNTIME_EVENTS_AVERAGING_H_
+#define FERRET_RUNTIME_EVENTS_AVERAGING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ferret/function_event_avg.h"
+
+namespace ferret {
+
+// The fields that a row takes over from its first event: those that it is not grouped by stay empty.
+void StartRow(const FunctionEvent& event, const AverageOptions& options, FunctionEventAvg* row);
+
+// The innermost `count` frames.
+std::vector<std::string> FirstFrames(const FunctionEvent& event, int count);
+
+// Saturates: the numbers may come from a file, and there is no number that says "too large".
+inline void AddTo(int64_t* sum, int64_t value) {
+  if (__builtin_add_overflow(*sum, value, sum)) *sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+inline void AddSums(const FunctionEvent& event, int64_t device_total_ns, int64_t self_device_ns,
+                    FunctionEventAvg* row) {
+  ++row->count;
+  AddTo(&row->cpu_time_total_ns, event.cpu_time_total_ns());
+  AddTo(&row->self_cpu_time_total_ns, event.self_cpu_time_total_ns());
+  AddTo(&row->device_time_total_ns, device_total_ns);
+  AddTo(&row->self_device_time_total_ns, self_device_ns);
+  if (event.details == nullptr) return;
+  AddTo(&row->cpu_memory_usage, event.details->cpu_memory_usage);
+  AddTo(&row->self_cpu_memory_usage, event.details->self_cpu_memory_usage);
+  AddTo(&row->device_memory_usage, event.details->device_memory_usage);
+  AddTo(&row->self_device_memory_usage, event.details->self_device_memory_usage);
+  AddTo(&row->flops, event.details->flops);
+}
+
+// An event as a row of its own, with all its fields.
+FunctionEventAvg RowOf(const FunctionEvent& event, int64_t device_total_ns, int64_t self_device_ns);
+
+// What the percentages of a table are shares of, and what it ends with. Device time is counted where it was spent:
+// in events on a device, but not again in the annotations around them; or in the operators, where those carry it.
+struct SelfTimes {
+  int64_t cpu_ns = 0;
+  int64_t device_ns = 0;
+
+  void Add(const FunctionEventAvg& row) {
+    AddTo(&cpu_ns, row.self_cpu_time_total_ns);
+    if (row.device_type == DeviceType::kCpu ? row.is_legacy : !row.is_user_annotation) {
+      AddTo(&device_ns, row.self_device_time_total_ns);
+    }
+  }
+};
+
+}  // namespace ferret
+
+#endif  // FERRET_RUNTIME_EVENTS_AVERAGING_H_

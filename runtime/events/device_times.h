@@ -1,0 +1,55 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device times of all events of a tree at once: each event is visited once, where FunctionEvent's own functions
+// visit its subtree.
+
+#ifndef FERRET_RUNTIME_EVENTS_DEVICE_TIMES_H_
+#define FERRET_RUNTIME_EVENTS_DEVICE_TIMES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/events/averaging.h"
+#include "runtime/events/tree_walk.h"
+
+namespace ferret {
+
+class DeviceTimes {
+ public:
+  // Parents come before their children.
+  explicit DeviceTimes(const std::vector<FunctionEvent*>& order) {
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      const FunctionEvent& event = **at;
+      if (!HasChildrensTime(event) || event.cpu_parent == nullptr) continue;
+      if (const int64_t total = Total(event); total != 0) AddTo(&of_children_[event.cpu_parent], total);
+    }
+  }
+
+  int64_t Total(const FunctionEvent& event) const {
+    if (!HasChildrensTime(event)) return event.device_time_total_ns();
+    int64_t total = KernelTime(event);
+    if (!event.is_legacy) AddTo(&total, OfChildren(event));
+    return total;
+  }
+  int64_t Self(const FunctionEvent& event) const {
+    if (!HasChildrensTime(event) || !event.is_legacy) return event.self_device_time_total_ns();
+    return KernelTime(event) - OfChildren(event);
+  }
+
+ private:
+  static bool HasChildrensTime(const FunctionEvent& event) {
+    return event.use_device != DeviceType::kCpu && event.device_type == DeviceType::kCpu && !event.is_async;
+  }
+  int64_t OfChildren(const FunctionEvent& event) const {
+    const auto found = of_children_.find(&event);
+    return found == of_children_.end() ? 0 : found->second;
+  }
+
+  absl::flat_hash_map<const FunctionEvent*, int64_t> of_children_;
+};
+
+}  // namespace ferret
+
+#endif  // FERRET_RUNTIME_EVENTS_DEVICE_TIMES_H_
