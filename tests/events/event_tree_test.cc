@@ -175,8 +175,13 @@ TEST(EventTree, BuildingTwiceChangesNothing) {
   FunctionEvent& outer = AddOp(list, "op", 0, 10);
   AddOp(list, "op", 1, 9);
   AddOp(list, "a", 3, 4);
-  list.AddMemory({1500, 1, 1, 0, 64});
-  list.AddMemory({20000, 1, 1, 0, 32});
+  MemoryEvent memory;
+  memory.thread = 1;
+  memory.time_ns = 1500;
+  memory.bytes = 64;
+  list.AddMemory(memory);
+  memory.time_ns = 20000;
+  list.AddMemory(memory);
   list.Build();
   const size_t size = list.size();
   const int64_t self_ns = outer.self_ns;
