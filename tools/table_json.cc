@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "exporters/chrome_trace/json_text.h"
+#include "runtime/text/json_text.h"
 
 namespace ferret {
 namespace {
 
-using chrome_trace::QuotedJson;
+
 
 std::string_view DeviceText(DeviceType type) {
   switch (type) {

@@ -21,7 +21,8 @@ using Kind = JsonValue::Kind;
 constexpr std::string_view kNotMetadata[] = {
     "External id", "external id",      "Ev Idx",      "Sequence number",  "Fwd thread id",    "finished",
     "Call stack",  "Module Hierarchy", "Python id",   "Python parent id", "Python module id", "Input Dims",
-    "Input dims",  "Input Strides",    "Input type",  "Concrete Inputs",
+    "Input dims",  "Input Strides",    "Input type",  "Concrete Inputs",  "Overload name",    "Node id",
+    "Remote",      "Flops",
 };
 
 // Collective keys, as PyTorch puts them on record_param_comms and on the kernels of NCCL.
@@ -122,6 +123,16 @@ std::string DetailsOfArgs(const TraceEvent& event, std::string_view overload_nam
   }
   if (const JsonValue* const module = event.Arg("Module Hierarchy"); module != nullptr && module->is_string()) {
     AppendDetail(DetailKind::kModuleHierarchy, &details, [&](DetailWriter* out) { out->Text(module->text); });
+  }
+  if (const std::optional<int64_t> flops = event.IntArg("Flops")) {
+    AppendDetail(DetailKind::kFlops, &details, [&](DetailWriter* out) { out->Signed(*flops); });
+  }
+  if (const std::optional<int64_t> node = event.IntArg("Node id")) {
+    const JsonValue* const remote = event.Arg("Remote");
+    AppendDetail(DetailKind::kNode, &details, [&](DetailWriter* out) {
+      out->Signed(*node);
+      out->Byte(remote != nullptr && remote->boolean ? 1 : 0);
+    });
   }
 
   const std::vector<std::string>& keys = event.args->keys;

@@ -4,12 +4,12 @@
 #include "runtime/trace_reader/trace_collector.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/trace_reader/activity_kind.h"
-#include "runtime/trace_reader/arg_details.h"
+#include "runtime/trace_reader/raw_event.h"
 
 namespace ferret {
 namespace {
@@ -24,40 +24,6 @@ bool InRange(int64_t time_ns) { return time_ns >= kMinTimeNs && time_ns <= kMaxT
 
 constexpr char kOutOfRange[] = "\"ts\" of the event that ends here is beyond the times that can be counted";
 constexpr char kTooLong[] = "with the event that ends here durations add up to more than 36 years";
-
-constexpr std::string_view kStep = "ProfilerStep#";
-
-template <typename T>
-T Narrow(std::optional<int64_t> value, T otherwise) {
-  if (!value.has_value() || *value < std::numeric_limits<T>::min() || *value > std::numeric_limits<T>::max()) {
-    return otherwise;
-  }
-  return static_cast<T>(*value);
-}
-
-std::optional<int64_t> Integer(std::string_view text) {
-  JsonValue value;
-  value.kind = JsonValue::Kind::kNumber;
-  value.text = text;
-  return value.AsInt();
-}
-
-bool IsWord(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  });
-}
-
-// Where the overload begins in "aten::add.Tensor", as operators are called when overloads were recorded; else the size.
-size_t OverloadAt(std::string_view name) {
-  const size_t scope = name.find("::");
-  const size_t point = name.find('.');
-  if (scope == name.npos || point == name.npos || !IsWord(name.substr(0, scope)) ||
-      point < scope + 2 || !IsWord(name.substr(scope + 2, point - scope - 2)) || !IsWord(name.substr(point + 1))) {
-    return name.size();
-  }
-  return point;
-}
 
 // MKLDNN's and IDEEP's memory is the CPU's, HIP stands for CUDA. Only what is counted is told apart.
 DeviceType DeviceOf(std::optional<int64_t> type) {
@@ -83,8 +49,6 @@ bool TraceCollector::Count(int64_t duration_ns) {
   return true;
 }
 
-std::string_view TraceCollector::Name(std::string_view name) { return *trace_.names.emplace(name).first; }
-
 RowIndex TraceCollector::Row(const TraceEvent& event) {
   // Neighbours in a file are mostly on the same row.
   if (last_row_.size() == event.pid.size() + 1 + event.tid.size() && !rows_.empty() &&
@@ -101,7 +65,7 @@ RowIndex TraceCollector::Row(const TraceEvent& event) {
 void TraceCollector::OnHeader(std::string_view key, const JsonValue& value) {
   if (key == "baseTimeNanoseconds") trace_.base_ns = value.AsInt().value_or(0);
   if (key == "profile_memory") trace_.profile_memory = IsOn(value);
-  if (key == "with_flops") trace_.with_flops = IsOn(value);
+  if (key == "with_flops") trace_.with_flops |= IsOn(value);
   if (key.substr(0, 7) == "ferret_") trace_.is_ferrets = true;
 }
 
@@ -132,61 +96,14 @@ absl::Status TraceCollector::OnSlice(const TraceEvent& event) {
   return status;
 }
 
-absl::Status TraceCollector::Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns,
-                                     RawEvent* raw) {
-  if (!InRange(start_ns)) {
-    return absl::InvalidArgumentError(kOutOfRange);
-  }
-  if (!Count(duration_ns)) {
-    return absl::InvalidArgumentError(kTooLong);
-  }
-  const ActivityKind kind = KindOfCategory(event.category);
-  FunctionEvent& made = raw->event;
-  const size_t overload_at = kind.type == ActivityType::kCpuOp ? OverloadAt(event.name) : event.name.size();
-  if (event.name.substr(0, kStep.size()) == kStep) {
-    made.name = "ProfilerStep*";
-    raw->trace_name = Name(event.name);
-  } else {
-    made.name = Name(event.name.substr(0, overload_at));
-  }
-  made.start_ns = start_ns;
-  made.end_ns = start_ns + duration_ns;
-  made.activity_type = kind.type;
-  if (const std::optional<int64_t> number = event.IntArg("Sequence number"); number.value_or(-1) >= 0) {
-    made.sequence_nr = *number;
-    made.fwd_thread = Narrow<uint32_t>(event.IntArg("Fwd thread id"), 0);
-  }
-  made.is_user_annotation =
-      kind.type == ActivityType::kUserAnnotation || kind.type == ActivityType::kGpuUserAnnotation;
-  made.is_python_function = kind.type == ActivityType::kPythonFunction;
-  const JsonValue* const finished = event.Arg("finished");
-  made.is_truncated = finished != nullptr && finished->text == "false";  // a text, as Kineto has it
-  if (kind.type == ActivityType::kUserAnnotation) made.scope = RecordScope::kUserScope;
-  // The engine's wrapper has the number of what it wraps, and is no node itself.
-  constexpr std::string_view kWrapper = "autograd::engine::evaluate_function: ";
-  const bool is_wrapper = event.name.substr(0, kWrapper.size()) == kWrapper;
-  if (kind.type == ActivityType::kCpuOp && !is_wrapper &&
-      (made.fwd_thread > 0 || event.name == "torch::autograd::AccumulateGrad")) {
-    made.scope = RecordScope::kBackwardFunction;
-  }
-  if (kind.on_device) {
-    made.device_type = DeviceType::kCuda;
-    const std::optional<int64_t> device = event.IntArg("device");
-    made.device_index = Narrow<int16_t>(device.has_value() ? device : Integer(event.pid), 0);
-    const std::optional<int64_t> stream = event.IntArg("stream");
-    made.device_resource_id = Narrow<int32_t>(stream.has_value() ? stream : Integer(event.tid), 0);
-  } else {
-    made.device_resource_id = Narrow<int32_t>(Integer(event.tid), 0);
-  }
+absl::Status TraceCollector::Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns, RawEvent* raw) {
+  if (!InRange(start_ns)) return absl::InvalidArgumentError(kOutOfRange);
+  if (!Count(duration_ns)) return absl::InvalidArgumentError(kTooLong);
+  *raw = MakeRawEvent(event, &trace_.names);
+  raw->event.start_ns = start_ns;
+  raw->event.end_ns = start_ns + duration_ns;
   raw->row = Row(event);
-  std::optional<int64_t> external_id = event.IntArg("External id");
-  if (!external_id.has_value()) external_id = event.IntArg("external id");  // before 2022
-  raw->external_id = external_id.value_or(0);
-  raw->correlation = event.IntArg("correlation").value_or(0);
-  raw->python_id = event.IntArg("Python id").value_or(-1);
-  raw->python_parent_id = event.IntArg("Python parent id").value_or(-1);
-  raw->python_module_id = event.IntArg("Python module id").value_or(-1);
-  raw->details = DetailsOfArgs(event, event.name.substr(std::min(overload_at + 1, event.name.size())));
+  if (event.Arg("Flops") != nullptr) trace_.with_flops = true;
   return absl::OkStatus();
 }
 
@@ -207,13 +124,13 @@ absl::Status TraceCollector::OnMemory(const TraceEvent& event) {
   RawMemory& memory = trace_.memory.emplace_back();
   memory.row = Row(event);
   memory.record.time_ns = *event.time_ns;
-  memory.record.os_tid = Narrow<int32_t>(Integer(event.tid), 0);
+  memory.record.device_resource_id = NarrowTo<int32_t>(IntegerOf(event.tid), 0);
   memory.record.address = static_cast<uint64_t>(event.IntArg("Addr").value_or(0));
   memory.record.bytes = *bytes;
   memory.record.total_allocated = event.IntArg("Total Allocated").value_or(0);
   memory.record.total_reserved = event.IntArg("Total Reserved").value_or(0);
   memory.record.device_type = DeviceOf(event.IntArg("Device Type"));
-  memory.record.device_index = Narrow<int16_t>(event.IntArg("Device Id"), -1);
+  memory.record.device_index = NarrowTo<int16_t>(event.IntArg("Device Id"), -1);
   memory.record.out_of_memory = event.name == "[OutOfMemory]";
   return absl::OkStatus();
 }

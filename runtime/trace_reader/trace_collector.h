@@ -39,7 +39,6 @@ class TraceCollector final : public TraceVisitor {
   absl::Status Collect(const TraceEvent& event, int64_t start_ns, int64_t duration_ns, RawEvent* raw);
   // Whether the duration is still within what can be added up.
   bool Count(int64_t duration_ns);
-  std::string_view Name(std::string_view name);
   RowIndex Row(const TraceEvent& event);
 
   RawTrace trace_;

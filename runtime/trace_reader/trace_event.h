@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "runtime/trace_reader/json_value.h"
 
 namespace ferret {
@@ -34,6 +35,10 @@ struct TraceEvent {
     return value == nullptr ? std::nullopt : value->AsInt();
   }
 };
+
+// The event that the object is, with views into it. An error if a member is of a type that the format does not have
+// there; its message ends a sentence about the place in the file.
+absl::Status ReadTraceEvent(const JsonValue& value, TraceEvent* event);
 
 }  // namespace ferret
 
