@@ -12,8 +12,6 @@
 namespace ferret {
 namespace {
 
-
-
 std::string_view DeviceText(DeviceType type) {
   switch (type) {
     case DeviceType::kCpu: return "cpu";
