@@ -4,6 +4,8 @@
 #include "exporters/memory/memory_exporter.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -12,6 +14,16 @@ namespace {
 
 // How many of `offered` elements fit behind `present` ones.
 size_t Room(size_t present, size_t offered, size_t max) { return std::min(offered, max - std::min(present, max)); }
+
+// Leaked: sessions may stop after static objects are gone.
+std::mutex& LatestMutex() {
+  static std::mutex* const mutex = new std::mutex;
+  return *mutex;
+}
+std::shared_ptr<MemoryCollector>& Latest() {
+  static auto* const latest = new std::shared_ptr<MemoryCollector>;
+  return *latest;
+}
 
 }  // namespace
 
@@ -31,27 +43,31 @@ CollectedTrace MemoryCollector::Take() {
   trace_.threads = taken.threads;
   trace_.progress = taken.progress;
   trace_.closed = taken.closed;
+  CorrectForwardThreads(&taken);
   return taken;
 }
 
 size_t MemoryCollector::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return trace_.events.size() + trace_.instants.size();
+  return trace_.events.size() + trace_.instants.size() + trace_.memory.size();
 }
 
 void MemoryCollector::Add(const EventBatch& batch) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const size_t events = Room(trace_.events.size() + trace_.instants.size(), batch.events.size(), max_events_);
-  for (size_t i = 0; i < events; ++i) {
-    trace_.events.push_back(batch.events[i]);
-    trace_.events.back().name = trace_.texts.Intern(batch.events[i].name);
-  }
-  const size_t instants = Room(trace_.events.size() + trace_.instants.size(), batch.instants.size(), max_events_);
+  const auto room_for = [this](size_t offered) {
+    const size_t room = Room(trace_.events.size() + trace_.instants.size() + trace_.memory.size(), offered, max_events_);
+    trace_.events_not_kept += offered - room;
+    return room;
+  };
+  const size_t events = room_for(batch.events.size());
+  for (size_t i = 0; i < events; ++i) AddEvent(batch.events[i]);
+  const size_t instants = room_for(batch.instants.size());
   for (size_t i = 0; i < instants; ++i) {
     trace_.instants.push_back(batch.instants[i]);
     trace_.instants.back().name = trace_.texts.Intern(batch.instants[i].name);
   }
-  trace_.events_not_kept += batch.events.size() - events + batch.instants.size() - instants;
+  const size_t memory = room_for(batch.memory.size());
+  trace_.memory.insert(trace_.memory.end(), batch.memory.data(), batch.memory.data() + memory);
 
   const size_t links = Room(trace_.links.size(), batch.links.size(), max_events_);
   trace_.links.insert(trace_.links.end(), batch.links.data(), batch.links.data() + links);
@@ -59,19 +75,34 @@ void MemoryCollector::Add(const EventBatch& batch) {
   AddThreads(batch.threads);
 }
 
+void MemoryCollector::AddEvent(const FunctionEvent& event) {
+  FunctionEvent& kept = trace_.events.emplace_back(event);
+  kept.name = trace_.texts.Intern(event.name);
+  if (event.details == nullptr) return;
+  // Equal details, such as the shapes of one operator in every step, are kept once.
+  EventDetails& details = trace_.details.emplace_back(*event.details);
+  details.recorded = trace_.texts.Intern(details.recorded);
+  details.trace_name = trace_.texts.Intern(details.trace_name);
+  details.metadata_json = trace_.texts.Intern(details.metadata_json);
+  for (Kernel& kernel : details.kernels) kernel.name = trace_.texts.Intern(kernel.name);
+  kept.details = &details;
+}
+
 void MemoryCollector::AddThreads(const std::vector<ThreadInfo>& threads) {
-  absl::flat_hash_map<uint32_t, uint32_t> renamed;
+  RenamedThreads renamed;
   for (const ThreadInfo& notice : threads) {
     if (notice.previous_thread != 0) {
       // An id that is given up may itself have been given for an earlier one.
       for (auto& entry : renamed) {
-        if (entry.second == notice.previous_thread) entry.second = notice.thread;
+        if (entry.first.second == notice.os_tid && entry.second == notice.previous_thread) entry.second = notice.thread;
       }
-      renamed[notice.previous_thread] = notice.thread;
+      renamed[{notice.previous_thread, notice.os_tid}] = notice.thread;
     }
-    const auto by_thread = [](const ThreadInfo& info, uint32_t thread) { return info.thread < thread; };
-    auto place = std::lower_bound(trace_.threads.begin(), trace_.threads.end(), notice.thread, by_thread);
-    if (place != trace_.threads.end() && place->thread == notice.thread) {
+    const auto before = [](const ThreadInfo& a, const ThreadInfo& b) {
+      return std::tie(a.thread, a.os_tid) < std::tie(b.thread, b.os_tid);
+    };
+    auto place = std::lower_bound(trace_.threads.begin(), trace_.threads.end(), notice, before);
+    if (place != trace_.threads.end() && !before(notice, *place)) {
       *place = notice;
     } else if (trace_.threads.size() < max_events_) {
       trace_.threads.insert(place, notice);
@@ -80,21 +111,59 @@ void MemoryCollector::AddThreads(const std::vector<ThreadInfo>& threads) {
   if (!renamed.empty()) Renumber(renamed);
 }
 
-void MemoryCollector::Renumber(const absl::flat_hash_map<uint32_t, uint32_t>& renamed) {
-  const auto replace = [&renamed](uint32_t& thread) {
-    const auto found = renamed.find(thread);
-    if (found != renamed.end()) thread = found->second;
+void MemoryCollector::Renumber(const RenamedThreads& renamed) {
+  const auto replace = [&renamed](auto& event) {
+    const auto found = renamed.find({event.thread, event.device_resource_id});
+    if (found != renamed.end()) event.thread = found->second;
   };
-  for (FunctionEvent& event : trace_.events) {
-    replace(event.thread);
-    replace(event.fwd_thread);
-  }
-  for (InstantEvent& instant : trace_.instants) replace(instant.thread);
+  for (FunctionEvent& event : trace_.events) replace(event);
+  for (InstantEvent& instant : trace_.instants) replace(instant);
+  for (MemoryEvent& event : trace_.memory) replace(event);
   const auto given_up = [&renamed](const ThreadInfo& info) {
-    const auto found = renamed.find(info.thread);
+    const auto found = renamed.find({info.thread, info.os_tid});
     return found != renamed.end() && found->second != info.thread;
   };
   trace_.threads.erase(std::remove_if(trace_.threads.begin(), trace_.threads.end(), given_up), trace_.threads.end());
+}
+
+// A backward op names its forward thread by the id that was known when it was delivered. Where the forward op is here,
+// its own thread says it better.
+void MemoryCollector::CorrectForwardThreads(CollectedTrace* trace) {
+  absl::flat_hash_map<int64_t, uint32_t> forward;
+  for (const FunctionEvent& event : trace->events) {
+    if (event.forward_id != 0) forward.emplace(event.forward_id, 0);
+  }
+  if (forward.empty()) return;
+  for (const FunctionEvent& event : trace->events) {
+    const auto found = forward.find(event.id);
+    if (found != forward.end()) found->second = event.thread;
+  }
+  for (FunctionEvent& event : trace->events) {
+    if (event.forward_id == 0) continue;
+    const uint32_t thread = forward[event.forward_id];
+    if (thread != 0) event.fwd_thread = thread;
+  }
+}
+
+EventList CollectedTrace::ToEventList() const {
+  EventList::Config config;
+  config.start_ns = info.start_ns;
+  const auto is_on = [this](std::string_view variable) {
+    return std::any_of(info.options.begin(), info.options.end(),
+                       [&](const auto& option) { return option.first == variable && option.second == "1"; });
+  };
+  config.profile_memory = is_on("FERRET_PROFILE_MEMORY");
+  config.with_flops = is_on("FERRET_WITH_FLOPS");
+  EventList list(config);
+  // In the order of their begins: of two events that take up the same time, the outer one comes first.
+  std::vector<const FunctionEvent*> order;
+  order.reserve(events.size());
+  for (const FunctionEvent& event : events) order.push_back(&event);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  for (const FunctionEvent* event : order) list.Add(*event);
+  for (const MemoryEvent& event : memory) list.AddMemory(event);
+  list.Build();
+  return list;
 }
 
 absl::Status MemoryExporter::Open(const SessionInfo& info) {
@@ -122,6 +191,11 @@ absl::Status MemoryExporter::Close(const ExportProgress& progress, absl::Time) {
   return absl::OkStatus();
 }
 
+std::shared_ptr<MemoryCollector> LatestMemoryCollector() {
+  std::lock_guard<std::mutex> lock(LatestMutex());
+  return Latest();
+}
+
 absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpec& spec) {
   absl::Status status = CheckParameters(spec, {"max_events"});
   if (!status.ok()) return status;
@@ -131,7 +205,12 @@ absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpe
   const absl::StatusOr<int64_t> max_events =
       IntParameter(spec, "max_events", MemoryCollector::kDefaultMaxEvents, 1, int64_t{1} << 40);
   if (!max_events.ok()) return max_events.status();
-  return std::make_unique<MemoryExporter>(std::make_shared<MemoryCollector>(static_cast<size_t>(*max_events)));
+  auto collector = std::make_shared<MemoryCollector>(static_cast<size_t>(*max_events));
+  {
+    std::lock_guard<std::mutex> lock(LatestMutex());
+    Latest() = collector;
+  }
+  return std::make_unique<MemoryExporter>(std::move(collector));
 }
 
 }  // namespace ferret

@@ -32,6 +32,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "ferret/event_batch.h"
+#include "ferret/event_list.h"
 #include "runtime/export/export_spec.h"
 #include "runtime/export/exporter.h"
 
@@ -56,13 +57,18 @@ struct CollectedTrace {
   SessionInfo info;
   std::vector<FunctionEvent> events;
   std::vector<InstantEvent> instants;
+  std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;  // the latest notice about each thread, by thread
   ExportProgress progress;          // as of the latest flush or close
-  uint64_t events_not_kept = 0;     // function events and instants beyond the bound
+  uint64_t events_not_kept = 0;     // function events, instants and memory events beyond the bound
   uint64_t links_not_kept = 0;
   bool closed = false;
   TextStore texts;
+  std::deque<EventDetails> details;  // of the events that have any
+
+  // The function events and what allocators did, with their tree.
+  EventList ToEventList() const;
 
   bool complete() const { return closed && events_not_kept == 0 && links_not_kept == 0; }
 };
@@ -71,21 +77,27 @@ class MemoryCollector {
  public:
   static constexpr size_t kDefaultMaxEvents = 1'000'000;
 
-  // Bound on function events and instants together; the same number bounds links, and threads.
+  // Bound on function events, instants and memory events together; the same number bounds links, and threads.
   explicit MemoryCollector(size_t max_events = kDefaultMaxEvents) : max_events_(max_events) {}
 
   // What was collected since the last Take. Ids of threads in events taken earlier are not corrected any more.
   CollectedTrace Take();
 
-  // How many function events and instants are kept now.
+  // How many function events, instants and memory events are kept now.
   size_t size() const;
 
  private:
   friend class MemoryExporter;
 
+  // New ids of threads by the old ones. Ids of Ferret's and of a framework's may be the same number for different
+  // threads; together with the system's id they are not.
+  using RenamedThreads = absl::flat_hash_map<std::pair<uint32_t, int32_t>, uint32_t>;
+
   void Add(const EventBatch& batch);
+  void AddEvent(const FunctionEvent& event);
   void AddThreads(const std::vector<ThreadInfo>& threads);
-  void Renumber(const absl::flat_hash_map<uint32_t, uint32_t>& renamed);
+  void Renumber(const RenamedThreads& renamed);
+  static void CorrectForwardThreads(CollectedTrace* trace);
 
   const size_t max_events_;
   mutable std::mutex mutex_;
@@ -105,9 +117,11 @@ class MemoryExporter final : public Exporter {
   const std::shared_ptr<MemoryCollector> collector_;
 };
 
-// Factory for ExporterRegistry, name "memory": no target; max_events=N. Nobody else has its collector, so it is for
-// measuring what recording and draining cost without any output.
+// Factory for ExporterRegistry, name "memory": no target; max_events=N.
 absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpec& spec);
+
+// The collector of the exporter that was last made by CreateMemoryExporter; null if there was none.
+std::shared_ptr<MemoryCollector> LatestMemoryCollector();
 
 }  // namespace ferret
 

@@ -31,7 +31,7 @@ namespace ferret {
 
 using MemoryRecord = MemoryEvent;
 
-class EventList {
+class FERRET_EXPORT_SYMBOL EventList {
  public:
   struct Config {
     int64_t start_ns = 0;                      // what time ranges are relative to, Unix ns
@@ -187,7 +187,7 @@ struct FunctionEventFields {
 };
 
 // Adds an event made from the fields to the list.
-FunctionEvent& MakeFunctionEvent(EventList& list, const FunctionEventFields& fields);
+FERRET_EXPORT_SYMBOL FunctionEvent& MakeFunctionEvent(EventList& list, const FunctionEventFields& fields);
 
 }  // namespace ferret
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "ferret/event_details.h"
+#include "ferret/internal/export_symbol.h"
 #include "ferret/record_scope.h"
 #include "ferret/value.h"
 
@@ -53,7 +54,7 @@ struct Interval {
   double elapsed_us() const { return end - start; }
 };
 
-struct FunctionEvent {
+struct FERRET_EXPORT_SYMBOL FunctionEvent {
   // Unique in the session, from 1, in the order in which the drain met the begins. 0 means none.
   int64_t id = 0;
   // The innermost scope of the same thread that was open when this one began; 0 for a root and for an async event.

@@ -17,7 +17,7 @@
 
 namespace ferret {
 
-struct FunctionEventAvg {
+struct FERRET_EXPORT_SYMBOL FunctionEventAvg {
   // Of the first event that was added.
   std::string key;
   std::string overload_name;                       // "" unless grouped by it
@@ -96,7 +96,7 @@ struct TableOptions {
   std::string time_unit = {};            // "s", "ms" or "us" for all times; "": each its own
 };
 
-struct EventAverages {
+struct FERRET_EXPORT_SYMBOL EventAverages {
   std::vector<FunctionEventAvg> rows;
   bool profile_memory = false;  // as EventList::Config
   bool with_flops = false;

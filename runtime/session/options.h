@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "ferret/schedule.h"
 
 namespace ferret {
 
@@ -63,6 +64,9 @@ struct Options {
   uint64_t link_table_entries = uint64_t{1} << 20;
   // How long stopping may take, exporters included.
   absl::Duration stop_deadline = absl::Seconds(2);
+
+  // When to record; by default always.
+  Schedule schedule;
 
   // What is recorded beyond names and times. Who feeds Ferret decides what it can give (scope_details.h).
   bool record_shapes = false;   // inputs of operators: shapes, strides, types, scalars

@@ -330,6 +330,16 @@ TEST(FunctionEvent, WhatDoesNotFitIntoATreeIsRefused) {
   EXPECT_TRUE(parent.kernels().empty());
 }
 
+TEST(FunctionEvent, DeviceTimesOfATreeBuiltByHandAreAddedUpInAnyOrderOfTheList) {
+  EventList list({0, DeviceType::kCuda});
+  FunctionEvent& child = AddOp(list, "child", 0, 10);
+  FunctionEvent& parent = AddOp(list, "parent", 0, 10);
+  ASSERT_EQ(list.append_cpu_child(parent, child), "");
+  ASSERT_EQ(list.set_cpu_parent(child, parent), "");
+  ASSERT_EQ(list.append_kernel(child, "k", 0, 2), "");
+  EXPECT_DOUBLE_EQ(RowNamed(list.key_averages(), "parent")->device_time_total(), 2);
+}
+
 TEST(FunctionEvent, ToStringShowsWhatItIsInOneLine) {
   EventList list;
   AddOp(list, "outer", 0, 1500);
