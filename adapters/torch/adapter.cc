@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libferret_torch.so: records what PyTorch runs. Loading it is all there is to do, by a preload, by linking or by
-// torch.ops.load_library. While a session is on, one global RecordFunction callback is registered with PyTorch; while
-// none is, PyTorch knows nothing of Ferret.
+// torch.ops.load_library. While a session records, one global RecordFunction callback is registered with PyTorch; while
+// none is, PyTorch knows nothing of Ferret. In the pauses of a schedule there is only the step counter's.
 //
 // Never unloaded (-z nodelete): operators that are running when a session stops still call OnEnd.
 
@@ -20,6 +20,7 @@
 #include "adapters/torch/details.h"
 #include "adapters/torch/memory.h"
 #include "adapters/torch/stacks.h"
+#include "adapters/torch/step_counter.h"
 #include "adapters/torch/torch_api.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/internal/hot_path.h"
@@ -79,6 +80,7 @@ void OnExit() {
   std::lock_guard<std::mutex> lock(Mutex());
   g_exiting = true;
   SetCallback(false);
+  RemoveStepCounterForGood();
 }
 
 // Whether a copy of this library under another path is in the process: both would record every operator.
@@ -109,6 +111,7 @@ __attribute__((constructor)) void Load() {
   std::atexit(&OnExit);
   internal::SetThreadIdProvider(&at::RecordFunction::currentThreadId);
   internal::AddSessionObserver(&OnSession);
+  InstallStepCounter();
 }
 
 }  // namespace

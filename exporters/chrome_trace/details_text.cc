@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <string_view>
 
-#include "exporters/chrome_trace/json_text.h"
 #include "exporters/chrome_trace/number_text.h"
 #include "ferret/internal/detail_format.h"
 #include "runtime/events/detail_reader.h"
+#include "runtime/text/json_text.h"
 
 namespace ferret::chrome_trace {
 namespace {

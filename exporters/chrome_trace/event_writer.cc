@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/chrome_trace/details_text.h"
-#include "exporters/chrome_trace/json_text.h"
 #include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/json_text.h"
 
 namespace ferret::chrome_trace {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/str_format.h"
-#include "exporters/chrome_trace/json_text.h"
 #include "exporters/chrome_trace/number_text.h"
 #include "runtime/export/file/document_head.h"
+#include "runtime/text/json_text.h"
 
 namespace ferret::chrome_trace {
 namespace {

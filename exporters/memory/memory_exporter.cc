@@ -161,20 +161,7 @@ EventList CollectedTrace::ToEventList() const {
   for (const FunctionEvent& event : events) order.push_back(&event);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   for (const FunctionEvent* event : order) list.Add(*event);
-  for (const MemoryEvent& event : memory) {
-    MemoryRecord record;
-    record.time_ns = event.time_ns;
-    record.thread = event.thread;
-    record.os_tid = event.device_resource_id;
-    record.address = event.address;
-    record.bytes = event.bytes;
-    record.total_allocated = event.total_allocated;
-    record.total_reserved = event.total_reserved;
-    record.device_type = event.device_type;
-    record.device_index = event.device_index;
-    record.out_of_memory = event.out_of_memory;
-    list.AddMemory(record);
-  }
+  for (const MemoryEvent& event : memory) list.AddMemory(event);
   list.Build();
   return list;
 }

@@ -32,6 +32,14 @@ FERRET_API uint32_t ferret_api_version(void);
 /* ---- Sessions. 0 is success; otherwise one line of English is put into error (cut to error_size bytes with the final
  * NUL; error may be null). exporters is as in FERRET_EXPORT. A deadline < 0 is the default (FERRET_STOP_DEADLINE). */
 FERRET_API int ferret_start(const char* exporters, char* error, size_t error_size);
+/* The same with a schedule, see ferret/schedule.h: in steps, or in milliseconds if by_time is not 0. (Version 2.) */
+typedef struct ferret_schedule {
+  int by_time;
+  int skip_first_wait;
+  uint64_t skip_first, wait, warmup, active, repeat;
+} ferret_schedule;
+FERRET_API int ferret_start_scheduled(const char* exporters, const ferret_schedule* schedule, char* error,
+                                      size_t error_size);
 FERRET_API int ferret_stop(int64_t deadline_ms, char* error, size_t error_size);
 FERRET_API int ferret_flush(int64_t deadline_ms, char* error, size_t error_size);
 FERRET_API int ferret_is_recording(void);

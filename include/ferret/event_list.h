@@ -23,24 +23,13 @@
 #include <string_view>
 #include <vector>
 
+#include "ferret/event_batch.h"
 #include "ferret/function_event.h"
 #include "ferret/function_event_avg.h"
 
 namespace ferret {
 
-// What an allocator did: shown as `[memory]`, or as `[OutOfMemory]` where it failed.
-struct MemoryRecord {
-  int64_t time_ns = 0;  // Unix ns
-  uint32_t thread = 0;  // logical id, as FunctionEvent::thread
-  int32_t os_tid = 0;
-  uint64_t address = 0;
-  int64_t bytes = 0;  // negative: freed
-  int64_t total_allocated = 0;  // by the allocator, after it; 0 if unknown
-  int64_t total_reserved = 0;
-  DeviceType device_type = DeviceType::kCpu;
-  int16_t device_index = -1;
-  bool out_of_memory = false;
-};
+using MemoryRecord = MemoryEvent;
 
 class EventList {
  public:
@@ -49,8 +38,8 @@ class EventList {
     DeviceType use_device = DeviceType::kCpu;  // kCpu: PyTorch's None. Else it is given to every event
     bool profile_memory = false;               // memory columns in tables
     bool with_flops = false;                   // FLOPs are computed for each event that has none, and a column of them
-    // Which scopes a memory record belongs to: those open at the time on its own thread, or, as torch.profiler has it,
-    // those open on any.
+    // Which events a memory record belongs to: those open at the time on its own thread, or, as torch.profiler has it,
+    // those open on any thread. Then all records count, and what memory events came with does not.
     bool memory_of_all_threads = false;
   };
 
@@ -90,8 +79,9 @@ class EventList {
   EventDetails& DetailsOf(FunctionEvent& event);
   // A copy of the text that lives as long as the list; the same one for equal texts.
   std::string_view Intern(std::string_view text);
-  // Once there is one record, Build computes the memory of all events from the records, whatever they came with.
-  void AddMemory(const MemoryRecord& record);
+  // For the next Build, which adds the bytes to the events. A record that knows its scope (scope_id) comes from a
+  // session, where they are in the memory of the scope's event already.
+  void AddMemory(const MemoryEvent& record);
 
   // PyTorch's checks, "" if the call was right. Build does all this from times; it is for who builds a tree by hand.
   //   append_kernel     the event is on the CPU
@@ -122,7 +112,6 @@ class EventList {
 
   const Config& config() const { return config_; }
   int64_t start_ns() const { return config_.start_ns; }
-  const std::vector<MemoryRecord>& memory_records() const;
 
   // Sum of the self times of all events, microseconds.
   double self_cpu_time_total() const;

@@ -145,12 +145,13 @@ inline void Counter(std::string_view name, double value) {
   if (internal::Enabled()) internal::RecordCounter(name, value);
 }
 // The training step that runs on this thread ends here, and the next begins: shown as `ProfilerStep#<number>`.
-// Without a number they count from 0. Call it on one thread, at the end of the step, outside of the step's scopes.
+// Without a number they count from 0. Call it on one thread, at the end of the step, outside of the step's scopes. Where a
+// schedule is on (ferret/schedule.h) this is where recording starts and stops. Not in signal handlers.
 inline void Step() {
-  if (internal::Enabled()) internal::RecordStep(internal::kNextStep);
+  if (internal::StepsMatter()) internal::RecordStep(internal::kNextStep);
 }
 inline void Step(uint64_t number) {
-  if (internal::Enabled()) internal::RecordStep(number);
+  if (internal::StepsMatter()) internal::RecordStep(number);
 }
 // Names the calling thread in the output. Without a call the OS name at the thread's first record is shown.
 inline void SetThreadName(std::string_view name) {

@@ -16,6 +16,7 @@
 
 #include "ferret/internal/hot_path.h"
 #include "ferret/loss.h"
+#include "ferret/schedule.h"
 
 namespace ferret {
 
@@ -25,6 +26,9 @@ using Error = std::string;
 // Starts a session that exports as FERRET_EXPORT would, for example Start("chrome_trace:trace.json"). All other
 // options come from the environment. Fails when a session is on, in a forked child, and on bad options.
 FERRET_EXPORT_SYMBOL Error Start(const std::string& exporters);
+
+// The same, recording only when the schedule says so, whatever FERRET_SCHEDULE is.
+FERRET_EXPORT_SYMBOL Error Start(const std::string& exporters, const Schedule& schedule);
 
 // Ends the session: everything recorded before the call is exported, files are complete when it returns. Returns
 // within the deadline (default: FERRET_STOP_DEADLINE, 2 s), reporting what had to be abandoned. Without a session it
@@ -36,6 +40,7 @@ FERRET_EXPORT_SYMBOL Error Stop(int64_t deadline_ms);
 FERRET_EXPORT_SYMBOL Error Flush();
 FERRET_EXPORT_SYMBOL Error Flush(int64_t deadline_ms);
 
+// False also in the session's pauses, if it has a schedule.
 FERRET_EXPORT_SYMBOL bool IsRecording();
 
 // What the current session lost while recording, or the last one, per reason. Exact once the session has stopped, but for

@@ -88,6 +88,7 @@ uint64_t Drain::NextTicks(const ThreadTrace& trace) const {
 
 bool Drain::ReadFront(ThreadTrace& trace) {
   Chunk* const chunk = trace.chunks.front();
+  builder_.EnterWindow(trace, chunk->window, chunk->window == recorder_->first_window());
   builder_.Consume(trace, chunk->bytes() + chunk->read_offset, chunk->bytes() + trace.readable);
   pass_bytes_ += trace.readable - chunk->read_offset;
   chunk->read_offset = trace.readable;

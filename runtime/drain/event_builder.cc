@@ -10,6 +10,7 @@
 #include "ferret/internal/hot_path.h"
 #include "runtime/drain/record_reader.h"
 #include "runtime/record/name_table.h"
+#include "runtime/record/windows.h"
 
 namespace ferret::internal {
 namespace {
@@ -75,6 +76,32 @@ void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thre
   batch_->threads.push_back(std::move(info));
 }
 
+int64_t EventBuilder::WindowEndNs(const ThreadTrace& trace) const {
+  const uint64_t end = Windows::Global().EndOf(trace.window);
+  if (FERRET_LIKELY(end == Windows::kNotEnded)) return INT64_MAX;
+  return end == Windows::kForgotten ? trace.last_ns : std::max(trace.last_ns, clock_->ToNs(end));
+}
+
+void EventBuilder::EnterWindow(ThreadTrace& trace, uint32_t window, bool first) {
+  if (FERRET_UNLIKELY(window != trace.window)) {
+    if (trace.window != ThreadTrace::kNoWindow) {
+      const int64_t end_ns = WindowEndNs(trace);
+      CloseAll(trace, end_ns);
+      CloseAllAsync(trace, end_ns);
+    }
+    trace.window = window;
+    trace.has_first = false;
+    if (!first) steps_.OnNewWindow(trace.thread);
+  }
+  trace.window_end_ns = WindowEndNs(trace);
+}
+
+// The thread wrote on after the window's end: ends of scopes, mostly. Nothing of it lasts longer than the window.
+int64_t EventBuilder::PastWindow(ThreadTrace& trace) {
+  CloseAll(trace, trace.window_end_ns);
+  return trace.window_end_ns;
+}
+
 void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
   if (!trace.has_first && from < to) {
     trace.has_first = true;
@@ -83,6 +110,7 @@ void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to)
   while (from < to) {
     const uint64_t header = Word(from, 0);
     int64_t now_ns = clock_->ToNs(Word(from, 1));
+    if (FERRET_UNLIKELY(now_ns > trace.window_end_ns)) now_ns = PastWindow(trace);
     if (now_ns < trace.last_ns) {
       // The thread moved to a core whose counter is behind: the time is held, and counted.
       now_ns = trace.last_ns;
@@ -247,6 +275,11 @@ void EventBuilder::CloseAll(ThreadTrace& trace, int64_t now_ns) {
   while (!trace.open.empty()) CloseInnermost(trace, std::max(now_ns, trace.open.back().start_ns), true);
 }
 
+void EventBuilder::CloseAllAsync(ThreadTrace& trace, int64_t now_ns) {
+  for (const OpenScope& scope : trace.open_async) CloseAsync(trace, scope, now_ns, true);
+  trace.open_async.clear();
+}
+
 FunctionEvent& EventBuilder::NewEvent() {
   if (FERRET_UNLIKELY(batch_->events.size() >= config_.batch_events)) DeliverBatch();
   ++built_;
@@ -344,9 +377,9 @@ void EventBuilder::Finish(uint64_t ticks) {
   int64_t now_ns = clock_->ToNs(ticks);
   ForEachTrace([&](ThreadTrace& trace) { now_ns = std::max(now_ns, trace.last_ns); });
   ForEachTrace([&](ThreadTrace& trace) {
-    CloseAll(trace, now_ns);
-    for (const OpenScope& scope : trace.open_async) CloseAsync(trace, scope, now_ns, true);
-    trace.open_async.clear();
+    const int64_t end_ns = std::min(now_ns, WindowEndNs(trace));
+    CloseAll(trace, end_ns);
+    CloseAllAsync(trace, end_ns);
   });
   unmatched_remote_ends_ += early_ends_.size();
   early_ends_.clear();

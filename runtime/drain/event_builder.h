@@ -43,6 +43,9 @@ class EventBuilder final : public Linker::Sink {
 
   // The trace of the chunk's thread, made if needed, with the chunk's identity taken over.
   ThreadTrace& TraceOf(const Chunk& chunk);
+  // The records that follow are of that window of the session's; its `first` one began with the session. Closes what the
+  // thread left open in an earlier one at that one's end, flagged.
+  void EnterWindow(ThreadTrace& trace, uint32_t window, bool first);
   // Decodes whole records. The bytes were published by the thread and are not changed any more.
   void Consume(ThreadTrace& trace, const char* from, const char* to);
   // The thread is gone and everything of it has been consumed.
@@ -85,6 +88,9 @@ class EventBuilder final : public Linker::Sink {
   void LeaveNest(ThreadTrace& trace, size_t place);
   void CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated);
   void CloseAll(ThreadTrace& trace, int64_t now_ns);
+  void CloseAllAsync(ThreadTrace& trace, int64_t now_ns);
+  int64_t WindowEndNs(const ThreadTrace& trace) const;
+  int64_t PastWindow(ThreadTrace& trace);
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);
   void Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
   void EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns);

@@ -115,6 +115,10 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
     }
     case RecordType::kStep: {
       const uint64_t number = Word(record, 2);
+      if (PayloadOf(header) == kStepBegins) {
+        steps_.OnStepBegin(SurroundingsOf(trace), now_ns, number);
+        return;
+      }
       StepTracker::Slice slice;
       if (steps_.OnProgramStep(SurroundingsOf(trace), now_ns, number != kNextStep, number, &slice)) {
         EmitStep(trace, slice, now_ns);

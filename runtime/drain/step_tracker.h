@@ -13,6 +13,9 @@
 // ferret::Step, the optimizer no longer does; and a step inside of an annotation of that name (a torch.profiler that runs
 // for a few steps makes them) has its slice already.
 //
+// A step that was under way when recording began in the middle of a session (a window of its schedule) has no slice: where
+// it began is not known. The schedule says where the first whole one begins, and which number it has.
+//
 // Drain thread only.
 
 #ifndef FERRET_RUNTIME_DRAIN_STEP_TRACKER_H_
@@ -59,6 +62,18 @@ class StepTracker {
     base_children_ns_ += outer_children_ns;
   }
 
+  // The thread's records go on in a new window, not at the session's start.
+  void OnNewWindow(uint32_t thread) {
+    if (thread_ == 0 || thread == thread_) boundary_known_ = false;
+  }
+  // The schedule: the step of that number begins here.
+  void OnStepBegin(const Surroundings& at, int64_t now_ns, uint64_t number) {
+    thread_ = at.thread;
+    next_number_ = number;
+    clear_from_ns_ = 0;
+    SetBoundary(at, now_ns);
+  }
+
   // The optimizer's step ended. False if the program marks its steps (`annotated`: this one), or on another thread than
   // the first.
   bool OnOptimizerEnd(const Surroundings& at, int64_t now_ns, bool annotated, Slice* slice) {
@@ -88,16 +103,23 @@ class StepTracker {
     const int64_t children = at.open_children_ns - (at.open_id == base_id_ ? base_children_ns_ : 0);
     slice->self_ns = std::max<int64_t>(0, now_ns - slice->start_ns - children);
     next_number_ = number + 1;
+    const bool whole = boundary_known_;
+    SetBoundary(at, now_ns);
+    return whole;
+  }
+
+  void SetBoundary(const Surroundings& at, int64_t now_ns) {
+    boundary_known_ = true;
     boundary_ns_ = now_ns;
     boundary_next_id_ = at.next_id;
     base_id_ = at.open_id;
     base_children_ns_ = at.open_children_ns;
-    return true;
   }
 
   uint32_t thread_ = 0;
   bool program_marks_ = false;
   uint64_t next_number_ = 0;
+  bool boundary_known_ = true;  // the thread's first record is one
   int64_t boundary_ns_ = 0;
   int64_t boundary_next_id_ = 0;
   // The latest end of a scope that was open at the boundary.

@@ -23,6 +23,8 @@
 namespace ferret::internal {
 
 struct ThreadTrace {
+  static constexpr uint32_t kNoWindow = UINT32_MAX;
+
   explicit ThreadTrace(const Chunk& first)
       : thread(first.thread), os_tid(first.os_tid), shown_thread(first.thread), begins(first.begins),
         links(first.thread) {}
@@ -42,9 +44,13 @@ struct ThreadTrace {
 
   uint32_t begins;          // handle of the latest begin that was read
   int64_t last_ns = INT64_MIN;  // of the latest record read; times never go back behind it
-  int64_t first_ns = 0;     // of the first record
-  bool has_first = false;
+  int64_t first_ns = 0;     // of the first record in the window
+  bool has_first = false;  // in the window
   bool exited = false;
+
+  // Window of the chunk that is being read (see runtime/record/windows.h), and its end: INT64_MAX while it goes on.
+  uint32_t window = kNoWindow;
+  int64_t window_end_ns = INT64_MAX;
 
   std::vector<OpenScope> open;        // nested, innermost last
   std::vector<OpenScope> open_async;  // no order

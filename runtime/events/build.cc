@@ -3,8 +3,6 @@
 //
 // EventList::Build.
 
-#include <algorithm>
-
 #include "ferret/event_list.h"
 #include "runtime/events/backward_stacks.h"
 #include "runtime/events/event_storage.h"
@@ -15,18 +13,18 @@ namespace ferret {
 
 void EventList::Build() {
   if (!storage_->memory.empty()) {
-    // Those of an earlier call.
-    order_.erase(std::remove_if(order_.begin(), order_.end(),
-                                [](const FunctionEvent* event) { return IsMemoryEvent(*event); }),
-                 order_.end());
+    // Adds to the list.
     const EventOrder events = order_;
     SetMemoryUsage(events, storage_->memory, this);
+    storage_->memory.clear();
   }
   SortByStart(&order_, storage_->recorded);
   LinkTree(order_);
   RemoveDuplicates(&order_, this);
-  SetBackwardStacks(order_, this);
-  if (!storage_->details.empty()) SetSelfMemory(order_);
+  if (!storage_->details.empty()) {
+    SetBackwardStacks(order_, this);
+    SetSelfMemory(order_);
+  }
   storage_->built = true;
 }
 

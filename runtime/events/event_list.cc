@@ -98,8 +98,7 @@ EventDetails& EventList::DetailsOf(FunctionEvent& event) {
 }
 
 std::string_view EventList::Intern(std::string_view text) { return storage_->texts.Intern(text); }
-void EventList::AddMemory(const MemoryRecord& record) { storage_->memory.push_back(record); }
-const std::vector<MemoryRecord>& EventList::memory_records() const { return storage_->memory; }
+void EventList::AddMemory(const MemoryEvent& record) { storage_->memory.push_back(record); }
 
 std::string EventList::append_kernel(FunctionEvent& event, std::string_view name, int device_index,
                                      double duration_us) {

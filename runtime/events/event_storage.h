@@ -8,12 +8,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "ferret/event_list.h"
+#include "ferret/text_arena.h"
 
 namespace ferret {
 
@@ -24,20 +24,16 @@ class TextPool {
   std::string_view InternNamed(std::string_view name, uint32_t name_id);
 
  private:
-  std::string_view Copy(std::string_view text);
-
   absl::flat_hash_set<std::string_view> texts_;
   std::vector<std::string_view> by_name_id_;
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;
-  size_t free_bytes_ = 0;
+  TextArena arena_;
 };
 
 struct EventList::Storage {
   TextPool texts;
   std::deque<FunctionEvent> events;
   std::deque<EventDetails> details;
-  std::vector<MemoryRecord> memory;
+  std::vector<MemoryEvent> memory;  // since the last Build
   // Whether an event came with a parent's id: then ids are in the order of the begins.
   bool recorded = false;
   // Whether the order is that of Build: parents before their children.

@@ -185,6 +185,12 @@ std::map<std::string, Value> FunctionEvent::metadata() const {
     args["Input Strides"] = DimsText(structured_input_strides());
     args["Input type"] = input_dtypes();
   }
+  if (const std::string overload = overload_name(); !overload.empty()) args["Overload name"] = overload;
+  if (std::string_view payload; Find(*this, DetailKind::kNode, &payload)) {
+    args["Node id"] = node_id();
+    args["Remote"] = is_remote();
+  }
+  if (flops() != 0) args["Flops"] = flops();
   if (const std::string hierarchy = module_hierarchy(); !hierarchy.empty()) args["Module Hierarchy"] = hierarchy;
   if (const std::vector<std::string> frames = stack(); !frames.empty()) args["Call stack"] = absl::StrJoin(frames, ";");
   if (details->python_id >= 0) args["Python id"] = details->python_id;

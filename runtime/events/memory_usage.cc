@@ -13,38 +13,38 @@
 namespace ferret {
 namespace {
 
+// Sums wrap: what counts is the difference of two of them.
+int64_t Plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t Minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
+
 // Records in the order of their times, with the sums of all before each, so that a range costs two look-ups.
 struct Lane {
-  std::vector<const MemoryRecord*> records;
+  std::vector<const MemoryEvent*> records;
   std::vector<int64_t> cpu = {0};
   std::vector<int64_t> device = {0};
   std::vector<int64_t> owners;  // how many more events own this record than the one before
 
   void Finish() {
     std::stable_sort(records.begin(), records.end(),
-                     [](const MemoryRecord* a, const MemoryRecord* b) { return a->time_ns < b->time_ns; });
+                     [](const MemoryEvent* a, const MemoryEvent* b) { return a->time_ns < b->time_ns; });
     owners.assign(records.size() + 1, 0);
-    for (const MemoryRecord* record : records) {
+    for (const MemoryEvent* record : records) {
       const bool on_cpu = record->device_type == DeviceType::kCpu;
-      // Sums wrap: what matters is their difference.
       cpu.push_back(Plus(cpu.back(), on_cpu ? record->bytes : 0));
       device.push_back(Plus(device.back(), on_cpu ? 0 : record->bytes));
     }
   }
 
-  static int64_t Plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-  static int64_t Minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-
   // The number of the first record at or after the time.
   size_t At(int64_t time_ns) const {
-    return static_cast<size_t>(std::lower_bound(records.begin(), records.end(), time_ns,
-                                                [](const MemoryRecord* record, int64_t time) { return record->time_ns < time; }) -
-                               records.begin());
+    const auto earlier = [](const MemoryEvent* record, int64_t time) { return record->time_ns < time; };
+    const auto at = std::lower_bound(records.begin(), records.end(), time_ns, earlier);
+    return static_cast<size_t>(at - records.begin());
   }
   size_t After(int64_t time_ns) const { return time_ns == INT64_MAX ? records.size() : At(time_ns + 1); }
 };
 
-void AddEvent(const MemoryRecord& record, int64_t id, EventList* list) {
+void AddEvent(const MemoryEvent& record, int64_t id, EventList* list) {
   std::string recorded;
   AppendDetail(internal::DetailKind::kMetadata, &recorded, [&record](internal::DetailWriter* out) {
     const auto write = [out](std::string_view key, int64_t value) {
@@ -66,7 +66,7 @@ void AddEvent(const MemoryRecord& record, int64_t id, EventList* list) {
   event.name = record.out_of_memory ? kOutOfMemoryName : kMemoryName;
   event.start_ns = event.end_ns = record.time_ns;
   event.thread = record.thread;
-  event.device_resource_id = record.os_tid;
+  event.device_resource_id = record.device_resource_id;
   event.device_type = record.device_type;
   event.device_index = std::max<int16_t>(record.device_index, 0);
   event.activity_type = ActivityType::kCpuInstantEvent;
@@ -77,12 +77,12 @@ void AddEvent(const MemoryRecord& record, int64_t id, EventList* list) {
 
 }  // namespace
 
-void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryRecord>& records, EventList* list) {
+void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryEvent>& records, EventList* list) {
   const bool all_threads = list->config().memory_of_all_threads;
   absl::flat_hash_map<uint32_t, Lane> lanes;
   std::vector<uint32_t> threads;  // in the order in which they came, for the events that are added
-  for (const MemoryRecord& record : records) {
-    if (record.out_of_memory) continue;
+  for (const MemoryEvent& record : records) {
+    if (record.out_of_memory || (!all_threads && record.scope_id != 0)) continue;
     const uint32_t thread = all_threads ? 0 : record.thread;
     const auto [lane, is_new] = lanes.try_emplace(thread);
     if (is_new) threads.push_back(thread);
@@ -102,12 +102,13 @@ void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryRecord>& re
       to = all_threads || event->start_ns == event->end_ns ? lane->second.After(event->end_ns)
                                                            : lane->second.At(event->end_ns);
     }
-    if (from == to && event->details == nullptr) continue;
+    if (from == to && (!all_threads || event->details == nullptr)) continue;
     EventDetails& details = list->DetailsOf(*event);
-    details.cpu_memory_usage = details.device_memory_usage = 0;
+    if (all_threads) details.cpu_memory_usage = details.device_memory_usage = 0;
     if (from == to) continue;
-    details.cpu_memory_usage = Lane::Minus(lane->second.cpu[to], lane->second.cpu[from]);
-    details.device_memory_usage = Lane::Minus(lane->second.device[to], lane->second.device[from]);
+    const Lane& sums = lane->second;
+    details.cpu_memory_usage = Plus(details.cpu_memory_usage, Minus(sums.cpu[to], sums.cpu[from]));
+    details.device_memory_usage = Plus(details.device_memory_usage, Minus(sums.device[to], sums.device[from]));
     ++lane->second.owners[from];
     --lane->second.owners[to];
   }
@@ -120,7 +121,7 @@ void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryRecord>& re
       if (owners == 0) AddEvent(*lane.records[i], ++last_id, list);
     }
   }
-  for (const MemoryRecord& record : records) {
+  for (const MemoryEvent& record : records) {
     if (record.out_of_memory) AddEvent(record, ++last_id, list);
   }
 }

@@ -20,10 +20,11 @@ inline bool IsMemoryEvent(const FunctionEvent& event) {
   return event.is_synthesized && (event.name == kMemoryName || event.name == kOutOfMemoryName);
 }
 
-// Sets the memory of each CPU event to the sum of its records, and adds an event for each record that belongs to none
-// and for each failed allocation. See EventList::Config::memory_of_all_threads for what belongs to an event: its own
-// thread's records from its start to before its end, or, for all threads, from its start to its end.
-void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryRecord>& records, EventList* list);
+// Gives each CPU event the bytes of its records, and adds an event for each record that belongs to none and for each
+// failed allocation. What belongs to an event: its own thread's records from its start to before its end, but for those
+// that name a scope, whose bytes are counted already; or, with EventList::Config::memory_of_all_threads, all records
+// from its start to its end.
+void SetMemoryUsage(const EventOrder& order, const std::vector<MemoryEvent>& records, EventList* list);
 
 }  // namespace ferret
 

@@ -3,6 +3,7 @@
 
 #include "runtime/events/value_text.h"
 
+#include <cmath>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -18,14 +19,11 @@ struct ToText {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(bool value) const { return value ? "True" : "False"; }
   std::string operator()(int64_t value) const { return absl::StrCat(value); }
+  // All digits, and a point also behind whole numbers.
   std::string operator()(double value) const {
-    // The shortest of the forms that read back as the same number.
-    for (const int digits : {6, 15, 16}) {
-      const std::string text = absl::StrFormat("%.*g", digits, value);
-      double read = 0;
-      if (absl::SimpleAtod(text, &read) && read == value) return text;
-    }
-    return absl::StrFormat("%.17g", value);
+    constexpr double kLargestWhole = 1e10;
+    const bool whole = std::fabs(value) < kLargestWhole && value == std::trunc(value);
+    return whole ? absl::StrFormat("%.0f.", value) : absl::StrFormat("%.17g", value);
   }
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(const Tensor&) const { return ""; }

@@ -71,7 +71,8 @@ struct alignas(64) Chunk {
   // does not see their fences, and a check at each hand-over do: released by the writer on opening, acquired by the
   // drain after dequeuing; released by the drain on recycling, acquired by the writer after dequeuing.
   std::atomic<uint32_t> owner;
-  uint32_t reserved[3];
+  uint32_t window;  // in which it was opened, see windows.h
+  uint32_t reserved[2];
 
   // Line 1.
   uint32_t read_offset;  // written by the drain only

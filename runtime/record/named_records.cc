@@ -167,15 +167,6 @@ void RecordCounter(std::string_view name, double value) {
   Recorder::Commit(place, bytes);
 }
 
-void RecordStep(uint64_t number) {
-  const Place place = Recorder::Enter(kStepBytes, Room::kNote);
-  if (!place) return;
-  Put(place.at, 0, RecordHeader(RecordType::kStep, kStepBytes, kNoFlags, 0));
-  Put(place.at, 2, number);
-  Put(place.at, 1, Recorder::ReadTicks());
-  Recorder::Commit(place, kStepBytes);
-}
-
 void RecordThreadName(std::string_view name) {
   const Place place = EnterNamed(kThreadNameBytes, name, Room::kNote);
   if (!place) return;

@@ -13,7 +13,9 @@
 
 #include "absl/hash/hash.h"
 #include "runtime/record/name_table.h"
+#include "runtime/record/steps.h"
 #include "runtime/record/thread_registry.h"
+#include "runtime/record/windows.h"
 
 namespace ferret::internal {
 namespace {
@@ -107,17 +109,35 @@ Recorder* Recorder::Create(const Config& config) {
   return recorder.release();
 }
 
-void Recorder::Start(bool cycle_counter, uint32_t wants) {
+Windows& Windows::Global() {
+  static Windows windows;  // trivial to destroy
+  return windows;
+}
+
+void Recorder::Start(bool cycle_counter, uint32_t wants, bool paused) {
   g_switch.wants.store(wants, std::memory_order_relaxed);
   g_cycle_counter.store(cycle_counter, std::memory_order_relaxed);
   const uint32_t epoch = TakeEpoch();
   first_epoch_.store(epoch, std::memory_order_relaxed);
+  first_window_.store(Windows::Global().Begin(), std::memory_order_relaxed);
   g_recorder.store(this, std::memory_order_release);
+  if (paused) return;
   // Release, acquired by EnterClosed: whoever sees the epoch there sees the recorder.
   g_switch.epoch.store(epoch, std::memory_order_release);
 }
 
 void Recorder::Stop() { g_switch.epoch.store(0, std::memory_order_relaxed); }
+
+void Recorder::Pause() {
+  Windows::Global().End(ReadTicks());
+  Stop();
+}
+
+void Recorder::Resume() {
+  Windows::Global().Begin();
+  // Release: as in Start.
+  g_switch.epoch.store(TakeEpoch(), std::memory_order_release);
+}
 
 void Recorder::NewEpoch() {
   // Only if on: a compare-exchange, so that a concurrent Stop stays stopped.
@@ -150,6 +170,7 @@ void Recorder::AfterForkInParent() {
 void Recorder::AfterForkInChild() {
   AfterForkInParent();
   Stop();
+  SetStepHook(nullptr);
   SuppressThisThread();
 }
 
@@ -296,6 +317,7 @@ bool Recorder::OpenChunk(ThreadState* state, Room room) {
   chunk->chunk_bytes = pool_->config().chunk_bytes;
   chunk->pid = pid_;
   chunk->epoch = state->epoch;
+  chunk->window = Windows::Global().current();
   chunk->thread = state->thread;
   chunk->os_tid = state->os_tid;
   chunk->framework_thread = provider != nullptr ? static_cast<uint32_t>(provider()) : 0;

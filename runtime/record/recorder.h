@@ -38,14 +38,21 @@ class Recorder {
   // Leaked on purpose by the caller. nullptr without memory.
   static Recorder* Create(const Config& config);
 
-  // Makes it current and turns recording on with a new epoch. Without `cycle_counter` records are stamped with
-  // CLOCK_MONOTONIC, out of line.
+  // Makes it current and turns recording on with a new epoch, unless `paused`. Without `cycle_counter` records are
+  // stamped with CLOCK_MONOTONIC, out of line.
   // `wants`: kWant… bits, what is asked of those who record.
-  void Start(bool cycle_counter, uint32_t wants = 0);
+  void Start(bool cycle_counter, uint32_t wants = 0, bool paused = false);
   // Turns recording off. A thread that passed the enabled test before may still write one record.
   static void Stop();
+  // Turns recording off and on within a session, in a new window each time. The caller sees to it that they alternate,
+  // and that no session starts or stops meanwhile.
+  static void Pause();
+  static void Resume();
   // The epoch in which the current session started: chunks of earlier ones hold what came too late for theirs.
   uint32_t first_epoch() const { return first_epoch_.load(std::memory_order_relaxed); }
+
+  // The window in which it records, or would have, from the session's start on.
+  uint32_t first_window() const { return first_window_.load(std::memory_order_relaxed); }
 
   // All threads pass the cold path once, and open a chunk with their identity anew.
   static void NewEpoch();
@@ -115,6 +122,7 @@ class Recorder {
   const Config config_;
   const uint32_t pid_ = static_cast<uint32_t>(getpid());  // a system call; a forked child never records
   std::unique_ptr<ChunkPool> pool_;
+  std::atomic<uint32_t> first_window_{0};  // like first_epoch_
   std::atomic<uint32_t> first_epoch_{0};  // stored before the epoch is published; relaxed readers have seen the epoch
   sem_t wake_;
   // Whether a post is on its way, so that a storm of refills posts once. Relaxed: the semaphore orders.

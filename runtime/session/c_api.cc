@@ -40,6 +40,19 @@ int ferret_start(const char* exporters, char* error, size_t error_size) {
   return Report(ferret::Start(exporters == nullptr ? "" : exporters), error, error_size);
 }
 
+int ferret_start_scheduled(const char* exporters, const ferret_schedule* schedule, char* error, size_t error_size) {
+  if (schedule == nullptr) return Report("a schedule is needed", error, error_size);
+  ferret::Schedule when;
+  when.unit = schedule->by_time ? ferret::Schedule::Unit::kMilliseconds : ferret::Schedule::Unit::kSteps;
+  when.skip_first = schedule->skip_first;
+  when.skip_first_wait = schedule->skip_first_wait != 0;
+  when.wait = schedule->wait;
+  when.warmup = schedule->warmup;
+  when.active = schedule->active;
+  when.repeat = schedule->repeat;
+  return Report(ferret::Start(exporters == nullptr ? "" : exporters, when), error, error_size);
+}
+
 int ferret_stop(int64_t deadline_ms, char* error, size_t error_size) {
   return Report(deadline_ms < 0 ? ferret::Stop() : ferret::Stop(deadline_ms), error, error_size);
 }
@@ -96,7 +109,7 @@ void ferret_instant(const char* name, size_t length) { ferret::Instant(Name(name
 void ferret_counter(const char* name, size_t length, double value) { ferret::Counter(Name(name, length), value); }
 
 void ferret_step(uint64_t number) {
-  if (Enabled()) RecordStep(number);
+  if (StepsMatter()) RecordStep(number);
 }
 
 void ferret_thread_name(const char* name, size_t length) { ferret::SetThreadName(Name(name, length)); }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/session/schedule.h"
 
 namespace ferret {
 namespace {
@@ -30,6 +31,7 @@ absl::Status Options::Validate() const {
       CheckRange("link_table_entries", link_table_entries, kMinLinkTableEntries, kMaxLinkTableEntries),
       CheckRange("block_limit", block_limit, absl::Milliseconds(1), absl::Seconds(10)),
       CheckRange("stop_deadline", stop_deadline, absl::Milliseconds(10), absl::Hours(1)),
+      ValidateSchedule(schedule),
   };
   for (const absl::Status& status : ranges) {
     if (!status.ok()) return status;

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "ferret/schedule.h"
 
 namespace ferret {
 
@@ -69,6 +70,9 @@ struct Options {
   bool with_flops = false;      // estimates for the operators that allow it; implies record_shapes
   bool with_stack = false;      // where operators were called from
   bool profile_memory = false;  // allocations
+
+  // When to record; by default always.
+  Schedule schedule;
 
   Clock clock = Clock::kAuto;
   Fork fork = Fork::kOff;

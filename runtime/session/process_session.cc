@@ -14,6 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/builtin.h"
+#include "exporters/memory/memory_exporter.h"
+#include "ferret/collected_events.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/session.h"
 #include "runtime/export/export_spec.h"
@@ -22,11 +24,10 @@
 #include "runtime/export/registry.h"
 #include "runtime/session/environment.h"
 #include "runtime/session/run_report.h"
+#include "runtime/session/window_switch.h"
 
 namespace ferret {
 namespace {
-
-constexpr size_t kMaxObservers = 16;
 
 // Everything about the one session of the process. Never destroyed: threads may still call in when statics are.
 struct Process {
@@ -36,8 +37,6 @@ struct Process {
   Options options;
   // What Losses() answers between sessions.
   std::map<uint32_t, LossCounts> last_losses;
-  void (*observers[kMaxObservers])(bool) = {};
-  size_t observer_count = 0;
   bool is_forked_child = false;
 };
 
@@ -62,6 +61,7 @@ void AfterForkInChild() {
   Process& process = TheProcess();
   new (&process.mutex) std::mutex;
   process.is_forked_child = true;
+  WindowSwitch::Global().AfterForkInChild();
 }
 
 void AtExit() {
@@ -151,7 +151,6 @@ absl::Status StartSession(const Options& options, std::vector<NamedExporter> mor
   if (!run.ok()) return run.status();
   process.run = std::move(*run);
   process.options = options;
-  for (size_t i = 0; i < process.observer_count; ++i) process.observers[i](true);
   return absl::OkStatus();
 }
 
@@ -159,7 +158,6 @@ absl::Status StopSession(absl::Duration timeout) {
   Process& process = TheProcess();
   std::lock_guard<std::mutex> lock(process.mutex);
   if (process.run == nullptr || process.is_forked_child) return absl::OkStatus();
-  for (size_t i = 0; i < process.observer_count; ++i) process.observers[i](false);
   absl::Status status;
   {
     // A copy that shares nothing with the run, which a thread that is still in Flush may be the one to destroy.
@@ -192,6 +190,14 @@ Error Start(const std::string& exporters) {
   absl::StatusOr<Options> options = OptionsFromEnvironment();
   if (!options.ok()) return ErrorOf(options.status());
   options->exporters = exporters;
+  return ErrorOf(StartSession(*options, {}));
+}
+
+Error Start(const std::string& exporters, const Schedule& schedule) {
+  absl::StatusOr<Options> options = OptionsFromEnvironment();
+  if (!options.ok()) return ErrorOf(options.status());
+  options->exporters = exporters;
+  options->schedule = schedule;
   return ErrorOf(StartSession(*options, {}));
 }
 
@@ -233,15 +239,25 @@ std::vector<ThreadLoss> LossesByThread() {
   return losses;
 }
 
+CollectedEvents TakeCollectedEvents() {
+  CollectedEvents collected;
+  const std::shared_ptr<MemoryCollector> collector = LatestMemoryCollector();
+  if (collector == nullptr) return collected;
+  const CollectedTrace trace = collector->Take();
+  collected.events = trace.ToEventList();
+  collected.events_not_kept = trace.events_not_kept;
+  collected.complete = trace.complete();
+  return collected;
+}
+
 namespace internal {
 
 bool AddSessionObserver(void (*observer)(bool recording)) {
-  Process& process = TheProcess();
-  std::lock_guard<std::mutex> lock(process.mutex);
-  if (process.observer_count == kMaxObservers) return false;
-  process.observers[process.observer_count++] = observer;
-  if (process.run != nullptr && !process.is_forked_child) observer(true);
-  return true;
+  return WindowSwitch::Global().recording_observers().Add(observer);
+}
+
+bool AddStepObserver(void (*observer)(bool counting)) {
+  return WindowSwitch::Global().step_observers().Add(observer);
 }
 
 }  // namespace internal

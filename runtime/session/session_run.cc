@@ -14,7 +14,9 @@
 #include "runtime/record/thread_registry.h"
 #include "runtime/session/process_identity.h"
 #include "runtime/session/run_report.h"
+#include "runtime/session/schedule.h"
 #include "runtime/session/variables.h"
+#include "runtime/session/window_switch.h"
 
 namespace ferret {
 namespace {
@@ -141,10 +143,13 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
     runner.progress = [run = run.get()] { return run->Progress(); };
     run->runners_.push_back(std::make_unique<ExporterRunner>(std::move(exporter.exporter), info, std::move(runner)));
   }
-  run->recorder_->Start(cycle_counter, WantsOf(options));
-  if (!run->drain_->Start()) {
+  run->recorder_->Start(cycle_counter, WantsOf(options), !RecordsAt(options.schedule, 0));
+  const bool drains = run->drain_->Start();
+  if (!drains || !WindowSwitch::Global().Begin(options.schedule)) {
     Recorder::Stop();
-    run->StopRunners(absl::Now() + options.stop_deadline).IgnoreError();
+    const absl::Time deadline = absl::Now() + options.stop_deadline;
+    if (drains) run->drain_->Finish(Steady(deadline));
+    run->StopRunners(deadline).IgnoreError();
     return absl::ResourceExhaustedError("no thread could be started");
   }
   return run;
@@ -165,6 +170,7 @@ absl::Status SessionRun::Flush(absl::Time deadline) {
 }
 
 absl::Status SessionRun::Stop(absl::Time deadline) {
+  WindowSwitch::Global().End();
   Recorder::Stop();
   // Half of the time at most for the drain, so that exporters can complete their files.
   const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/session/schedule.h"
 
 namespace ferret {
 namespace {
@@ -118,6 +119,10 @@ bool ParsePlugins(absl::string_view value, Options* options) {
 
 std::string PrintPlugins(const Options& options) { return absl::StrJoin(options.plugins, ":"); }
 
+bool ParseWindows(absl::string_view value, Options* options) { return ParseSchedule(value, &options->schedule); }
+
+std::string PrintWindows(const Options& options) { return PrintSchedule(options.schedule); }
+
 using O = Options;
 using Kind = Variable::Kind;
 
@@ -157,6 +162,9 @@ constexpr Variable kVariables[] = {
     {"FERRET_STOP_DEADLINE", Kind::kSetting, "a time from 10ms to 1h",
      "The longest that stopping may hold up the end of the program.", ParseTime<&O::stop_deadline>,
      PrintTime<&O::stop_deadline>},
+    {"FERRET_SCHEDULE", Kind::kSetting, kScheduleForm,
+     "Which steps (or times) to record, as torch.profiler's schedule; everything if it is not set.", ParseWindows,
+     PrintWindows},
     {"FERRET_CLOCK", Kind::kSetting, "auto, tsc or monotonic",
      "What times are read from: the time stamp counter if it is reliable (auto), always, or never.",
      ParseWord<O::Clock, &O::clock, kClockWords>, PrintWord<O::Clock, &O::clock, kClockWords>},

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/chrome_trace/json_text.h"
+#include "runtime/text/json_text.h"
 
 #include <gtest/gtest.h>
 

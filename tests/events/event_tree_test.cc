@@ -175,8 +175,13 @@ TEST(EventTree, BuildingTwiceChangesNothing) {
   FunctionEvent& outer = AddOp(list, "op", 0, 10);
   AddOp(list, "op", 1, 9);
   AddOp(list, "a", 3, 4);
-  list.AddMemory({1500, 1, 1, 0, 64});
-  list.AddMemory({20000, 1, 1, 0, 32});
+  MemoryEvent memory;
+  memory.thread = 1;
+  memory.time_ns = 1500;
+  memory.bytes = 64;
+  list.AddMemory(memory);
+  memory.time_ns = 20000;
+  list.AddMemory(memory);
   list.Build();
   const size_t size = list.size();
   const int64_t self_ns = outer.self_ns;
@@ -242,6 +247,28 @@ TEST(EventTree, EventsUnderABackwardOpGetTheStackOfItsForwardOp) {
   EXPECT_EQ(backward.stack(), expected);
   EXPECT_EQ(inside.stack(), expected);
   EXPECT_TRUE(unknown.stack().empty());
+}
+
+TEST(EventTree, EventsInAnyOrderAreSortedAndWhatIsEqualKeepsItsPlace) {
+  std::mt19937_64 random(3);
+  for (const bool extreme : {false, true}) {
+    EventList list;
+    std::vector<FunctionEvent*> expected;
+    for (int i = 0; i < 20000; ++i) {
+      FunctionEvent event;
+      event.id = i;
+      event.name = "op";
+      event.is_async = true;
+      event.start_ns = extreme && i % 3 == 0 ? static_cast<int64_t>(random()) : static_cast<int64_t>(random() % 5000);
+      event.end_ns = event.start_ns > INT64_MAX - 10 ? INT64_MAX : event.start_ns + static_cast<int64_t>(random() % 4);
+      expected.push_back(&list.Add(event));
+    }
+    std::stable_sort(expected.begin(), expected.end(), [](const FunctionEvent* a, const FunctionEvent* b) {
+      return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
+    });
+    list.Build();
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(&list[i], expected[i]) << i;
+  }
 }
 
 // What the tree must be, from nothing but the definition, event by event.

@@ -22,9 +22,14 @@ namespace {
 class MemoryExporterTest : public testing::Test {
  protected:
   void Export(const EventBatch& batch) { EXPECT_TRUE(exporter_.Export(batch).ok()); }
-  void Rename(uint32_t thread, uint32_t previous) {
+  static ThreadInfo Renamed(uint32_t thread, uint32_t previous, int32_t os_tid) {
+    ThreadInfo info = MakeThread(thread, "", previous);
+    info.os_tid = os_tid;
+    return info;
+  }
+  void Rename(uint32_t thread, uint32_t previous, int32_t os_tid) {
     EventBatch batch;
-    batch.threads.push_back(MakeThread(thread, "", previous));
+    batch.threads.push_back(Renamed(thread, previous, os_tid));
     Export(batch);
   }
 
@@ -102,13 +107,15 @@ TEST_F(MemoryExporterTest, ARenumberedThreadTakesItsEarlierEventsAlong) {
   batch->events[0].thread = 1;
   batch->events[1].thread = 2;
   batch->events[2].thread = 2;
+  for (FunctionEvent& event : batch->events) event.device_resource_id = 1000 + static_cast<int32_t>(event.thread);
   batch->events[2].fwd_thread = 1;
   batch->events[2].forward_id = batch->events[0].id;
   batch->instants.resize(1);
   batch->instants[0].thread = 1;
+  batch->instants[0].device_resource_id = 1001;
   batch->threads = {MakeThread(1, "main"), MakeThread(2, "worker")};
   Export(*batch);
-  Rename(9, 1);
+  Rename(9, 1, 1001);
   const CollectedTrace trace = collector_->Take();
   EXPECT_EQ(trace.events[0].thread, 9u);
   EXPECT_EQ(trace.events[1].thread, 2u);
@@ -121,11 +128,13 @@ TEST_F(MemoryExporterTest, ARenumberedThreadTakesItsEarlierEventsAlong) {
 }
 
 TEST_F(MemoryExporterTest, AThreadMayBeRenumberedAgainInOneBatchOrInSeveral) {
-  Export(*MakeBatch(1));
+  auto first = MakeBatch(1);
+  first->events[0].device_resource_id = 1001;
+  Export(*first);
   EventBatch batch;
-  batch.threads = {MakeThread(5, "", 1), MakeThread(6, "", 5)};
+  batch.threads = {Renamed(5, 1, 1001), Renamed(6, 5, 1001)};
   Export(batch);
-  Rename(7, 6);
+  Rename(7, 6, 1001);
   const CollectedTrace trace = collector_->Take();
   EXPECT_EQ(trace.events[0].thread, 7u);
   ASSERT_EQ(trace.threads.size(), 1u);
@@ -147,8 +156,7 @@ TEST_F(MemoryExporterTest, ThreadsWhoseIdsCrossStayApart) {
   Export(*batch);
   EventBatch renames;
   for (const auto& [now, before, os_tid] : {std::tuple(2u, 1u, 100), std::tuple(3u, 2u, 101), std::tuple(1u, 3u, 102)}) {
-    renames.threads.push_back(MakeThread(now, "", before));
-    renames.threads.back().os_tid = os_tid;
+    renames.threads.push_back(Renamed(now, before, os_tid));
   }
   Export(renames);
   const CollectedTrace trace = collector_->Take();

@@ -93,6 +93,7 @@ TEST_F(Autostart, SaysWhichVariableIsBadAndLeavesTheProgramAlone) {
       {"FERRET_OVERFLOW=panic", "FERRET_OVERFLOW", "panic", "drop, block or grow"},
       {"FERRET_CLOCK=sundial", "FERRET_CLOCK", "sundial", "monotonic"},
       {"FERRET_STOP_DEADLINE=never", "FERRET_STOP_DEADLINE", "never", "1h"},
+      {"FERRET_SCHEDULE=wait=1", "FERRET_SCHEDULE", "wait=1", "needs active="},
       {"FERRET_FORK=restart", "FERRET_FORK", "restart", "off"},
       {"FERRET_EXPORT=telepathy", "telepathy", "telepathy", "chrome_trace"},
       {"FERRET_EXPORTERS=/no/such.so", "/no/such.so", "/no/such.so", ""},

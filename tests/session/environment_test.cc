@@ -70,6 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"FERRET_CLOCK", "tsc", "tsc"}, Good{"FERRET_CLOCK", "monotonic", "monotonic"},
         Good{"FERRET_FORK", "off", "off"}, Good{"FERRET_LOG", "error", "error"},
         Good{"FERRET_LOG", "warning", "warning"}, Good{"FERRET_LOG", "info", "info"},
+        Good{"FERRET_SCHEDULE", "wait=5,warmup=1,active=3,repeat=2,skip_first=10,skip_first_wait=1",
+             "skip_first=10,skip_first_wait=1,wait=5,warmup=1,active=3,repeat=2"},
+        Good{"FERRET_SCHEDULE", "time:wait=60s,active=5s,repeat=0",
+             "time:skip_first=0,skip_first_wait=0,wait=1m,warmup=0,active=5s,repeat=0"},
         Good{"FERRET_RUN_ID", "68-a", "68-a"},
         Good{"FERRET_RUN_REPORT", "/tmp/r", "/tmp/r"}));
 
@@ -108,7 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"FERRET_BLOCK_LIMIT", "1 s"}, Bad{"FERRET_EXPORTER_QUEUE", "1K"}, Bad{"FERRET_LINK_TABLE", "0"},
         Bad{"FERRET_LINK_TABLE", "many"}, Bad{"FERRET_STOP_DEADLINE", "1ms"}, Bad{"FERRET_STOP_DEADLINE", "never"},
         Bad{"FERRET_CLOCK", "rdtsc"}, Bad{"FERRET_FORK", "on"}, Bad{"FERRET_FORK", "restart"},
-        Bad{"FERRET_LOG", "debug"}));
+        Bad{"FERRET_LOG", "debug"}, Bad{"FERRET_SCHEDULE", "wait=5,warmup=1"}, Bad{"FERRET_SCHEDULE", "active=0"},
+        Bad{"FERRET_SCHEDULE", "active=3,epeat=2"}, Bad{"FERRET_SCHEDULE", "time:active=5"},
+        Bad{"FERRET_SCHEDULE", "on"}));
 
 TEST(Environment, EmptyMeansTheSameAsUnset) {
   Set empty;

@@ -24,9 +24,18 @@ FERRET_EXPORT_SYMBOL bool IsNameId(uint32_t name_id);
 // next record, and must be cheap and not throw. Ids given out before are remapped. nullptr goes back to Ferret's own.
 FERRET_EXPORT_SYMBOL void SetThreadIdProvider(uint64_t (*current_thread_id)());
 
-// Calls observer(true) when a session starts and observer(false) when it stops, under the session lock, on the thread
-// that starts or stops; at once if a session is on. The observer must not start or stop a session. At most 16.
+// Calls observer(true) when recording goes on and observer(false) when it goes off: at the start and at the stop of a
+// session, and at each begin and end of a window of its schedule; at once if it is on. It is called under a lock of the
+// session's, on the thread that switches, in the order in which observers were added. The observer must not start or
+// stop a session. At most 16.
 FERRET_EXPORT_SYMBOL bool AddSessionObserver(void (*observer)(bool recording));
+
+// Calls observer(true) when a session starts whose schedule counts steps, and observer(false) when it stops; else like
+// AddSessionObserver. Until observer(false), recording or not, an adapter that sees an optimizer's step end says so by
+// OptimizerStepped, on the optimizer's thread, after the end of its scope. Of optimizers that wrap each other only the
+// outermost one counts.
+FERRET_EXPORT_SYMBOL bool AddStepObserver(void (*observer)(bool counting));
+FERRET_EXPORT_SYMBOL void OptimizerStepped();
 
 }  // namespace ferret::internal
 

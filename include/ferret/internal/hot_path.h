@@ -38,6 +38,8 @@ struct alignas(64) Switch {
   std::atomic<uint32_t> epoch{0};
   // What the session asks for beyond times, kWant… bits. Relaxed, as the epoch.
   std::atomic<uint32_t> wants{0};
+  // Whether ends of steps matter also while recording is off: a schedule counts them. Relaxed, as the epoch.
+  std::atomic<bool> counts_steps{false};
 };
 enum WantBits : uint32_t { kWantShapes = 1, kWantStacks = 2, kWantMemory = 4, kWantFlops = 8 };
 extern FERRET_EXPORT_SYMBOL Switch g_switch;
@@ -104,6 +106,9 @@ FERRET_EXPORT_SYMBOL FERRET_COLD void EndScopeCold(ScopeEnd end);
 
 inline uint32_t CurrentEpoch() { return g_switch.epoch.load(std::memory_order_relaxed); }
 inline bool Enabled() { return CurrentEpoch() != 0; }
+
+// Whether RecordStep has anything to do.
+inline bool StepsMatter() { return Enabled() || g_switch.counts_steps.load(std::memory_order_relaxed); }
 
 inline bool Wants(uint32_t what) {
   return Enabled() && (g_switch.wants.load(std::memory_order_relaxed) & what) != 0;

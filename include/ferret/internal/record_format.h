@@ -19,7 +19,8 @@
 //    remote end         3  handle          2: thread that began the scope (32)
 //    instant            2  name id
 //    counter            3  name id         2: value (double)
-//    step               3  0               2: number of the step that ends here, or kNextStep
+//    step               3  0: ends here    2: number of the step, or kNextStep
+//                          1: begins here
 //    thread name        2  name id
 //    loss               4  LossReason      2: how many scopes    3: ticks of the first
 //    thread exit        2  0
@@ -89,6 +90,9 @@ inline constexpr uint32_t kDetailsBytes = 16;
 inline constexpr uint32_t kMemoryBytes = 56;
 
 inline constexpr uint64_t kNextStep = ~uint64_t{0};
+// Payloads of a step record.
+inline constexpr uint32_t kStepEnds = 0;
+inline constexpr uint32_t kStepBegins = 1;
 
 // Inline names are cut here, so that a record always fits into the smallest chunk.
 inline constexpr uint32_t kMaxInlineName = 1024;

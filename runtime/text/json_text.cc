@@ -1,11 +1,11 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/chrome_trace/json_text.h"
+#include "runtime/text/json_text.h"
 
 #include <cstdint>
 
-namespace ferret::chrome_trace {
+namespace ferret {
 namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
@@ -91,4 +91,4 @@ std::string HexText(std::string_view bytes) {
   return out;
 }
 
-}  // namespace ferret::chrome_trace
+}  // namespace ferret

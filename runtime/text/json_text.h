@@ -7,13 +7,13 @@
 // control characters and DEL are escaped; a byte that is not part of well-formed UTF-8 becomes U+FFFD, and the caller
 // writes HexText of the name beside it, so that nothing is lost.
 
-#ifndef FERRET_EXPORTERS_CHROME_TRACE_JSON_TEXT_H_
-#define FERRET_EXPORTERS_CHROME_TRACE_JSON_TEXT_H_
+#ifndef FERRET_RUNTIME_TEXT_JSON_TEXT_H_
+#define FERRET_RUNTIME_TEXT_JSON_TEXT_H_
 
 #include <string>
 #include <string_view>
 
-namespace ferret::chrome_trace {
+namespace ferret {
 
 // Appends `bytes` escaped, without quotes around them. False if there was an ill-formed byte.
 bool AppendJsonText(std::string_view bytes, std::string* out);
@@ -24,6 +24,6 @@ std::string QuotedJson(std::string_view bytes);
 // Two lower-case hex digits a byte.
 std::string HexText(std::string_view bytes);
 
-}  // namespace ferret::chrome_trace
+}  // namespace ferret
 
-#endif  // FERRET_EXPORTERS_CHROME_TRACE_JSON_TEXT_H_
+#endif  // FERRET_RUNTIME_TEXT_JSON_TEXT_H_
