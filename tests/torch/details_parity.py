@@ -8,6 +8,7 @@ Both saw the same process, so the events of a thread are the same ones in the sa
 name, category, the thread itself, sequence number, forward thread, arguments, and the event around it.
 """
 import collections
+import re
 import sys
 
 import trace_checks
@@ -49,6 +50,33 @@ def compare(ferret_trace, kineto_trace, annotation):
                 lines.append(f"thread {track}, event {number}:\n  Ferret         {a}\n  torch.profiler {b}")
     rows = [row for thread in theirs.values() for row in thread]
     return lines, len(rows), sum(1 for row in rows if row[3]["Input Dims"] is not None)
+
+
+_JOURNAL = re.compile(r"event \d+ parent=\d+ flags=(?P<flags>\d+) name=(?P<name>.*) ns=(?P<start>\d+)\.\..* "
+                      r"seq=(?P<number>-?\d+) .* thread=(?P<thread>\d+) fwd_thread=(?P<forward>\d+) .* "
+                      r"scope=(?P<scope>\d+) ")
+
+
+def read_journal(path):
+    """What the journal exporter wrote (tests/export/plugins), as parity_programs.py writes what PyTorch says."""
+    events = []
+    with open(path, encoding="utf-8") as lines:
+        for match in filter(None, map(_JOURNAL.match, lines)):
+            flags, number = int(match["flags"]), int(match["number"])
+            if not flags & 8:  # made by Ferret itself
+                events.append([match["name"], int(match["start"]), int(match["thread"]), int(match["forward"]), number,
+                               int(match["scope"]), bool(flags & 1)])
+    return events
+
+
+def fields_by_thread(events, annotation):
+    """{thread: [(name, forward thread, number, scope, async), …] by start} of what began after the annotation."""
+    (since,) = [start for name, start, *_ in events if name == annotation]
+    threads = collections.defaultdict(list)
+    for name, start, thread, *fields in sorted(events, key=lambda e: e[1]):
+        if start >= since:
+            threads[thread].append((name, *fields))
+    return threads
 
 
 def main(ferret_path, kineto_path, annotation):

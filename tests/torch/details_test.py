@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Ferret records of operators beyond their times is what torch.profiler records.
 
-    python3 details_test.py FERRET LIBFERRET_TORCH
+    python3 details_test.py FERRET LIBFERRET_TORCH JOURNAL_PLUGIN
 """
 import copy
 import json
+import os
 import pathlib
 import re
+import sys
 import unittest
 
 import details_parity
@@ -19,10 +21,15 @@ PROGRAMS = re.findall(r"^@program\ndef (\w+)", (HERE / "parity_programs.py").rea
 
 
 class ArgumentsTest(ferret_run.FerretTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = folder = ferret_run.temporary_folder("details")
+        cls().python(HERE / "parity_programs.py", "--shapes", folder, *PROGRAMS,
+                     exporters=f"chrome_trace:{folder}/ferret.json,journal:{folder}/journal",
+                     env={"FERRET_RECORD_SHAPES": "1", "FERRET_WITH_FLOPS": "1", "FERRET_EXPORTERS": JOURNAL})
+
     def test_same_as_torch_profilers(self):
-        folder = ferret_run.temporary_folder("details")
-        self.python(HERE / "parity_programs.py", "--shapes", folder, *PROGRAMS,
-                    exporters=f"chrome_trace:{folder}/ferret.json", env={"FERRET_RECORD_SHAPES": "1"})
+        folder = self.folder
         mine = self.load(folder / "ferret.json")
         for name in PROGRAMS:
             with self.subTest(program=name):
@@ -31,6 +38,20 @@ class ArgumentsTest(ferret_run.FerretTest):
                 self.assertEqual(lines, [], "\n" + "\n".join(lines[:10]))
                 print(f"{name}: {events} events are the same, {with_arguments} of them with arguments")
                 self.assertGreater(with_arguments, 10)
+
+    def test_threads_numbers_and_scopes_are_torch_profilers(self):
+        journal = details_parity.read_journal(self.folder / "journal")
+        scopes = set()
+        for name in PROGRAMS:
+            with self.subTest(program=name):
+                theirs = json.loads((self.folder / f"{name}.events").read_text(encoding="utf-8"))
+                theirs = details_parity.fields_by_thread(theirs, f"parity:{name}")
+                mine = details_parity.fields_by_thread(journal, f"parity:{name}")
+                for thread, events in theirs.items():
+                    # Ferret went on after the profiler was stopped.
+                    self.assertEqual(mine[thread][:len(events)], events, f"thread {thread}")
+                    scopes.update(scope for *_, scope, _ in events)
+        self.assertEqual(scopes, {0, 1, 2, 7}, "operators, autograd nodes, TorchScript functions, annotations")
 
     def run_program(self, name):
         """Returns the trace and what it printed, which is what it prints without Ferret."""
@@ -109,4 +130,5 @@ class ComparisonTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    JOURNAL = os.path.abspath(sys.argv.pop(3))
     ferret_run.main()
