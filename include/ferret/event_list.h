@@ -115,6 +115,11 @@ class FERRET_EXPORT_SYMBOL EventList {
 
   // Sum of the self times of all events, microseconds.
   double self_cpu_time_total() const;
+  // An event's share of the self times of all events, 0 to 100; NaN where their sum is 0. The first call after Build
+  // sums them up.
+  double self_cpu_percent(const FunctionEvent& event) const;
+  double total_cpu_percent(const FunctionEvent& event) const;  // 0 for an asynchronous event
+  double total_device_percent(const FunctionEvent& event) const;
   // One row for each key, in the order in which the keys first came.
   EventAverages key_averages(const AverageOptions& options = {}) const;
   // All events in one row called "Total". Times of nested events are in it as often as they are nested.

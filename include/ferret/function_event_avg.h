@@ -62,6 +62,13 @@ struct FERRET_EXPORT_SYMBOL FunctionEventAvg {
   double cpu_time() const { return count == 0 ? 0.0 : cpu_time_total() / static_cast<double>(count); }
   double device_time() const { return count == 0 ? 0.0 : device_time_total() / static_cast<double>(count); }
 
+  std::string cpu_time_str() const;  // "12.345us", "1.500ms", "2.000s"
+  std::string device_time_str() const;
+  std::string cpu_time_total_str() const;
+  std::string device_time_total_str() const;
+  std::string self_cpu_time_total_str() const;
+  std::string self_device_time_total_str() const;
+
   // Takes the fields over from the first event and adds up the sums. The event's key and group must be the row's own.
   void Add(const FunctionEvent& event);
   void Add(const FunctionEventAvg& other);

@@ -3,7 +3,6 @@
 
 #include "runtime/events/key_averages.h"
 
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,14 +21,10 @@ uint32_t Flags(const FunctionEvent& event) {
   return Flags(event.device_type, event.is_legacy, event.is_user_annotation);
 }
 
-double Share(int64_t part, int64_t whole) {
-  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
-                    : static_cast<double>(part) * 100.0 / static_cast<double>(whole);
-}
-
 }  // namespace
 
-KeyAverages::KeyAverages(const AverageOptions& options) : options_(options), recent_(kRecent) {}
+KeyAverages::KeyAverages(const AverageOptions& options, size_t max_rows)
+    : options_(options), max_rows_(max_rows), recent_(kRecent) {}
 
 size_t KeyAverages::Add(const FunctionEvent& event) {
   return Add(event, event.device_time_total_ns(), event.self_device_time_total_ns());
@@ -38,6 +33,7 @@ size_t KeyAverages::Add(const FunctionEvent& event) {
 size_t KeyAverages::Add(const FunctionEvent& event, int64_t device_total_ns, int64_t self_device_ns) {
   if (event.is_python_function && !options_.include_python_functions) return kLeftOut;
   const size_t row = RowOf(event);
+  if (row == kLeftOut) return row;
   AddSums(event, device_total_ns, self_device_ns, &rows_[row]);
   return row;
 }
@@ -67,9 +63,12 @@ size_t KeyAverages::FindOrMake(const FunctionEvent& event) {
   AppendGroup(event);
   // Last, so that whatever bytes it has, no two keys run into one another.
   key_.append(event.name);
-  const auto [at, is_new] = index_.try_emplace(key_, rows_.size());
-  if (is_new) StartRow(event, options_, &rows_.emplace_back());
-  return at->second;
+  const auto found = index_.find(key_);
+  if (found != index_.end()) return found->second;
+  if (rows_.size() >= max_rows_) return kLeftOut;
+  index_.emplace(key_, rows_.size());
+  StartRow(event, options_, &rows_.emplace_back());
+  return rows_.size() - 1;
 }
 
 void KeyAverages::AppendGroup(const FunctionEvent& event) {
@@ -96,9 +95,9 @@ void FillPercentages(std::vector<FunctionEventAvg>* rows) {
   SelfTimes sums;
   for (const FunctionEventAvg& row : *rows) sums.Add(row);
   for (FunctionEventAvg& row : *rows) {
-    row.self_cpu_percent = Share(row.self_cpu_time_total_ns, sums.cpu_ns);
-    row.total_cpu_percent = row.is_async ? 0 : Share(row.cpu_time_total_ns, sums.cpu_ns);
-    row.total_device_percent = Share(row.self_device_time_total_ns, sums.device_ns);
+    row.self_cpu_percent = Percent(row.self_cpu_time_total_ns, sums.cpu_ns);
+    row.total_cpu_percent = row.is_async ? 0 : Percent(row.cpu_time_total_ns, sums.cpu_ns);
+    row.total_device_percent = Percent(row.self_device_time_total_ns, sums.device_ns);
   }
 }
 

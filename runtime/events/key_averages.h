@@ -21,9 +21,10 @@ class KeyAverages {
  public:
   static constexpr size_t kLeftOut = SIZE_MAX;
 
-  explicit KeyAverages(const AverageOptions& options = {});
+  // At most max_rows rows: events of further keys are left out.
+  explicit KeyAverages(const AverageOptions& options = {}, size_t max_rows = kLeftOut);
 
-  // The event's self_ns must be right. Returns the index of its row, kLeftOut if the options leave it out. Costs a
+  // The event's self_ns must be right. Returns the index of its row, kLeftOut if the event is left out. Costs a
   // comparison of names for an event without details, and a look at the details of one that has them.
   size_t Add(const FunctionEvent& event);
   // For a caller that knows the device times of a tree and spares the visit of the event's subtree.
@@ -48,6 +49,7 @@ class KeyAverages {
   void AppendGroup(const FunctionEvent& event);
 
   const AverageOptions options_;
+  const size_t max_rows_;
   std::vector<FunctionEventAvg> rows_;
   absl::flat_hash_map<std::string, size_t> index_;
   std::vector<Recent> recent_;

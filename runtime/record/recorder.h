@@ -39,7 +39,8 @@ class Recorder {
   static Recorder* Create(const Config& config);
 
   // Makes it current and turns recording on with a new epoch, unless `paused`. Without `cycle_counter` records are
-  // stamped with CLOCK_MONOTONIC, out of line. `wants`: kWant… bits, what is asked of those who record.
+  // stamped with CLOCK_MONOTONIC, out of line.
+  // `wants`: kWant… bits, what is asked of those who record.
   void Start(bool cycle_counter, uint32_t wants = 0, bool paused = false);
   // Turns recording off. A thread that passed the enabled test before may still write one record.
   static void Stop();

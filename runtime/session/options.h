@@ -65,14 +65,14 @@ struct Options {
   // How long stopping may take, exporters included.
   absl::Duration stop_deadline = absl::Seconds(2);
 
-  // When to record; by default always.
-  Schedule schedule;
-
   // What is recorded beyond names and times. Who feeds Ferret decides what it can give (scope_details.h).
   bool record_shapes = false;   // inputs of operators: shapes, strides, types, scalars
   bool with_flops = false;      // estimates for the operators that allow it; implies record_shapes
   bool with_stack = false;      // where operators were called from
   bool profile_memory = false;  // allocations
+
+  // When to record; by default always.
+  Schedule schedule;
 
   Clock clock = Clock::kAuto;
   Fork fork = Fork::kOff;

@@ -33,7 +33,7 @@ std::vector<std::string> NamesOf(const CollectedTrace& trace, bool synthesized) 
   std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   std::vector<std::string> names;
   for (const FunctionEvent& event : events) {
-    if (event.is_synthesized == synthesized) names.emplace_back(event.name);
+    if (event.is_synthesized == synthesized) names.emplace_back(event.trace_name());
   }
   return names;
 }

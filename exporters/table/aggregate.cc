@@ -1,0 +1,81 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "exporters/table/aggregate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/events/averaging.h"
+
+namespace ferret::table {
+namespace {
+
+// Name ids are small and dense; this bounds the array all the same.
+constexpr size_t kMaxPlainSlots = size_t{1} << 20;
+
+Row RowOf(const FunctionEventAvg& average, const Stats& stats) {
+  Row row;
+  row.average = average;
+  AddTo(&row.average.count, stats.count);
+  AddTo(&row.average.cpu_time_total_ns, stats.cpu_ns);
+  AddTo(&row.average.self_cpu_time_total_ns, stats.self_ns);
+  row.max_ns = stats.max_ns;
+  row.p50_ns = stats.durations.Percentile(0.50, stats.max_ns);
+  row.p95_ns = stats.durations.Percentile(0.95, stats.max_ns);
+  row.p99_ns = stats.durations.Percentile(0.99, stats.max_ns);
+  row.durations = &stats.durations;
+  return row;
+}
+
+void FillShares(std::vector<Row>* rows) {
+  std::vector<FunctionEventAvg> averages;
+  for (Row& row : *rows) averages.push_back(std::move(row.average));
+  FillPercentages(&averages);
+  for (size_t i = 0; i < averages.size(); ++i) (*rows)[i].average = std::move(averages[i]);
+}
+
+}  // namespace
+
+Aggregate::Aggregate(const AverageOptions& options, size_t max_keys) : averages_(options, max_keys) {}
+
+void Aggregate::AddSlowly(const FunctionEvent& event, size_t plain_slot) {
+  const size_t row = averages_.Add(event);
+  if (row == KeyAverages::kLeftOut) {
+    other_average_.Add(event);
+    other_.AddDuration(event.duration_ns());
+    return;
+  }
+  if (row == stats_.size()) stats_.push_back(std::make_unique<Stats>());
+  Stats* const stats = stats_[row].get();
+  stats->AddDuration(event.duration_ns());
+  // Slots 0 and 1 are those of events without a name id: each has a name of its own.
+  if (plain_slot < 2 || plain_slot >= kMaxPlainSlots) return;
+  if (plain_slot >= plain_.size()) plain_.resize(std::max(plain_slot + 1, plain_.size() * 2));
+  plain_[plain_slot] = stats;
+}
+
+uint64_t Aggregate::events() const {
+  uint64_t events = other_events();
+  for (const FunctionEventAvg& row : averages_.rows()) events += static_cast<uint64_t>(row.count);
+  for (const auto& stats : stats_) events += static_cast<uint64_t>(stats->count);
+  return events;
+}
+
+std::vector<Row> Aggregate::Rows() const {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < stats_.size(); ++i) rows.push_back(RowOf(averages_.rows()[i], *stats_[i]));
+  if (other_events() != 0) {
+    rows.push_back(RowOf(other_average_, other_));
+    FunctionEventAvg& average = rows.back().average;
+    average.key = kOtherKey;
+    average.overload_name.clear();
+    average.input_shapes.clear();
+    average.stack.clear();
+    average.is_async = false;
+  }
+  FillShares(&rows);
+  return rows;
+}
+
+}  // namespace ferret::table
