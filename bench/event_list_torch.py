@@ -73,7 +73,7 @@ def main():
                           text=True).stdout.strip()
     fields = dict(field.split("=") for field in line.split())
     print(f"ferret: {line}")
-    print(f"ratio={theirs / float(fields['total_ns']):.0f}")
+    print(f"torch over ferret: ratio={theirs / float(fields['total_ns']):.0f}")
 
 
 if __name__ == "__main__":

@@ -89,6 +89,19 @@ def torch_op(root, python, runs):
                f"{figures[kind + ': torch.profiler over Ferret']:.1f} x")
 
 
+def event_list(folder, root, python):
+    out = subprocess.run([python, f"{root}/bench/event_list_torch.py", f"{folder}/event_list"], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, check=True, text=True).stdout
+    figures = {}
+    for line in out.splitlines():
+        who, _, fields = line.partition(": ")
+        figures[who] = dict(field.split("=") for field in fields.split())
+    ours, theirs = figures["ferret"], figures["torch"]
+    ratio = float(theirs["total_ns"]) / float(ours["total_ns"])
+    yield ("EventList: tree, averages and table of 10 M events", f"{float(ours['total_ns']):.0f} ns an event",
+           f"torch's own {float(theirs['total_ns']) / 1000:.1f} us, {ratio:.0f} x; {ours['bytes_per_event']} bytes an event")
+
+
 def machine():
     with open("/proc/cpuinfo") as cpuinfo:
         model = re.search(r"model name\s*: (.*)", cpuinfo.read())
@@ -111,6 +124,7 @@ def main():
              sustained(options.folder, min(3, options.runs), options.seconds), chrome_trace(options.folder, options.runs)]
     if options.python:
         parts.append(torch_op(root, options.python, options.runs))
+        parts.append(event_list(options.folder, root, options.python))
     if options.markdown:
         print("| What | Figure | Beside it |\n|---|---|---|")
     for part in parts:

@@ -5,9 +5,9 @@
 //
 // The drain builds these by the million per second, so scalars are inline and text is a view. Times are integer
 // nanoseconds of Unix time on the session's own clock: monotonic, tied to the wall clock once, at session start.
-// Names and meanings are those of PyTorch's documentation. What is cheap is a field; what PyTorch computes, or what few
-// events have, is a function of the same name: times in microseconds, inputs, stacks, memory, kernels. Those that are
-// not defined here are in runtime/events (link //runtime/events, or libferret.so).
+// Names and meanings are those of PyTorch's documentation; function_event.md lists them all. What is cheap is a field;
+// what PyTorch computes, or what few events have, is a function of the same name: times in microseconds, inputs,
+// stacks, memory, kernels. Those that are not defined here are in runtime/events (link //runtime/events, or libferret.so).
 //
 // In a batch the tree is not linked: cpu_parent is null and has no children, and parent_id stands for it. EventList
 // (event_list.h) links it.

@@ -97,10 +97,11 @@ Value Convert(Kind kind, const Value& value) {
   const int64_t* number = std::get_if<int64_t>(&value);
   if (number != nullptr && kind == Kind::kDouble) return static_cast<double>(*number);
   if (number != nullptr && kind == Kind::kBool) return *number != 0;
-  const bool fits = kind == Kind::kInt      ? number != nullptr
-                    : kind == Kind::kDouble ? std::holds_alternative<double>(value)
-                    : kind == Kind::kBool   ? std::holds_alternative<bool>(value)
-                                            : kind == Kind::kInts && std::holds_alternative<std::vector<int64_t>>(value);
+  bool fits = false;
+  if (kind == Kind::kInt) fits = number != nullptr;
+  if (kind == Kind::kDouble) fits = std::holds_alternative<double>(value);
+  if (kind == Kind::kBool) fits = std::holds_alternative<bool>(value);
+  if (kind == Kind::kInts) fits = std::holds_alternative<std::vector<int64_t>>(value);
   return fits ? value : Value();
 }
 

@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// KeyAverages: adds function events up by key, one at a time; the accumulator behind key_averages(). Keeps nothing of an
-// event, so it can be fed from batches: its memory grows with the number of keys only.
+// KeyAverages: adds function events up by key, one at a time; the accumulator behind key_averages(). Keeps nothing of
+// an event, so it can be fed from batches: its memory grows with the number of keys only.
 
 #ifndef FERRET_RUNTIME_EVENTS_KEY_AVERAGES_H_
 #define FERRET_RUNTIME_EVENTS_KEY_AVERAGES_H_

@@ -73,7 +73,8 @@ TEST(DetailReader, EveryValueComesBack) {
 
 TEST(DetailReader, WhatAProgramAttachesIsWhatTheEventSays) {
   ScopeDetails attached;
-  attached.Tensor("float", {64, 32}, {32, 1}).Scalar(3).Scalar(0.5).Scalar(true).Scalar("mean").ScalarList({1, 2}).None();
+  attached.Tensor("float", {64, 32}, {32, 1}).Scalar(3).Scalar(0.5).Scalar(true).Scalar("mean").ScalarList({1, 2});
+  attached.None();
   attached.Keyword("alpha", 2).Overload("out").Frame("inner").Frame("outer").Module("Net").Flops(77).Node(4, true);
   EventList list({0, DeviceType::kCpu, false, true});
   EventDetails details;

@@ -88,7 +88,8 @@ TEST(Flops, AreThoseOfTheOperatorsDefinition) {
 }
 
 TEST(Flops, OnlyOperatorsWithACountHaveOne) {
-  for (const char* op : {"aten::conv2d", "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mul", "aten::add"}) {
+  for (const char* op :
+       {"aten::conv2d", "aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mul", "aten::add"}) {
     EXPECT_TRUE(HasFlops(op)) << op;
   }
   for (const char* op : {"aten::relu", "aten::mm.out", "mm", ""}) EXPECT_FALSE(HasFlops(op)) << op;

@@ -55,7 +55,10 @@ std::string Show(const std::vector<T>& list) {
   return text + "]";
 }
 std::string Show(const Tensor& tensor) { return tensor.dtype + Show(tensor.sizes) + Show(tensor.strides); }
-std::string Show(const Dims& dims) { return dims.is_list ? Show(dims.dims) : dims.dims.empty() ? "[]" : Show(dims.dims[0]); }
+std::string Show(const Dims& dims) {
+  if (dims.is_list) return Show(dims.dims);
+  return dims.dims.empty() ? "[]" : Show(dims.dims[0]);
+}
 
 struct Row {
   const char* property;
@@ -210,7 +213,8 @@ const Row kRows[] = {
      [](Fields& f) { f.end_us = 3; f.device_type = f.use_device = DeviceType::kCuda; }, "3.000us",
      [](Event e) { return e.self_device_time_total_str(); }},
     {"key", "", [](Fields& f) { f.name = "aten::mm"; }, "aten::mm", [](Event e) { return Show(e.key()); }},
-    {"is_backward", "false", [](Fields& f) { f.fwd_thread = 1; }, "true", [](Event e) { return Show(e.is_backward()); }},
+    {"is_backward", "false", [](Fields& f) { f.fwd_thread = 1; }, "true",
+     [](Event e) { return Show(e.is_backward()); }},
     {"cpu_parent", "none", [](Fields&) {}, "none",
      [](Event e) { return Show(e.cpu_parent == nullptr ? "none" : "some"); }},
     {"cpu_children", "0", [](Fields&) {}, "0",

@@ -174,8 +174,8 @@ TEST(KeyAverages, ANameAtTheAddressOfAnotherIsNotTakenForIt) {
 TEST(KeyAverages, NamesWithAnyBytesAreKeptApart) {
   KeyAverages averages;
   FunctionEvent event;
-  for (const std::string_view name : {std::string_view("a\0b", 3), std::string_view("a\0c", 3), std::string_view("a", 1),
-                                      std::string_view("", 0), std::string_view("1 a", 3)}) {
+  using Text = std::string_view;
+  for (const Text name : {Text("a\0b", 3), Text("a\0c", 3), Text("a", 1), Text("", 0), Text("1 a", 3)}) {
     event.name = name;
     averages.Add(event);
     averages.Add(event);
