@@ -62,6 +62,8 @@ ActivityKind KindOfCategory(std::string_view category) {
   return found == std::end(kCategories) ? ActivityKind() : found->kind;
 }
 
-bool IsHiddenName(std::string_view name) { return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden); }
+bool IsHiddenName(std::string_view name) {
+  return std::find(std::begin(kHidden), std::end(kHidden), name) != std::end(kHidden);
+}
 
 }  // namespace ferret

@@ -163,6 +163,7 @@ std::string DetailsOfArgs(const TraceEvent& event, std::string_view overload_nam
       }
     });
   }
+  details.shrink_to_fit();  // room was made for more, and there is one of these for each event
   return details;
 }
 

@@ -21,7 +21,9 @@ class JsonBuilder {
   static constexpr size_t kMaxValues = 1 << 20;
 
   void Clear() {
-    root_ = JsonValue();
+    if (root_.items.capacity() > kKept) root_ = JsonValue();
+    root_.items.clear();
+    root_.keys.clear();
     open_.clear();
     values_ = 0;
   }
@@ -34,6 +36,10 @@ class JsonBuilder {
     value->text = text;
     value->boolean = boolean;
     if (value->is_array() || value->is_object()) open_.push_back(value);
+    if (value->is_object()) {
+      value->items.reserve(kUsual);
+      value->keys.reserve(kUsual);
+    }
     return true;
   }
   void Key(std::string_view key) { open_.back()->keys.emplace_back(key); }
@@ -46,6 +52,9 @@ class JsonBuilder {
   const JsonValue& root() const { return root_; }
 
  private:
+  static constexpr size_t kUsual = 8;  // members of an object
+  static constexpr size_t kKept = 64;  // members for which room is kept from one value to the next
+
   // An open value does not move: what grows is the innermost one only.
   JsonValue* Place() {
     if (++values_ > kMaxValues) return nullptr;

@@ -55,9 +55,8 @@ void JsonStream::Refill() {
     if (size == 0) return End(absl::OkStatus());
     ready = PutRight(size, source_ended_);
     if (run_ > (in_string_ ? kMaxStringBytes : kMaxNumberBytes)) {
-      return End(absl::InvalidArgumentError(in_string_ ? absl::StrCat("a string of more than ", kMaxStringBytes, " bytes")
-                                                       : absl::StrCat("a number of more than ", kMaxNumberBytes,
-                                                                      " characters")));
+      return End(absl::InvalidArgumentError(absl::StrCat(in_string_ ? "a string" : "a number", " of more than ",
+                                                         in_string_ ? kMaxStringBytes : kMaxNumberBytes, " bytes")));
     }
   }
   begin_ = at_ = block_.get();

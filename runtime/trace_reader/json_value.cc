@@ -4,7 +4,6 @@
 #include "runtime/trace_reader/json_value.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <system_error>
 
 namespace ferret {
@@ -49,12 +48,10 @@ std::optional<int64_t> JsonValue::AsInt() const {
 
 std::optional<double> JsonValue::AsDouble() const {
   if (!is_number()) return std::nullopt;
-  // strtod gives the limits where from_chars gives none. A number that was parsed ends at the end of its text, and
-  // nobody in this process calls setlocale for numbers but a host that has made its choice: then from_chars decides.
+  // NaN and infinities too. What is too large for a double has not passed the parser; what is too small stays 0.
   double value = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && at == text.data() + text.size()) return value;
-  return std::strtod(text.c_str(), nullptr);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 void JsonValue::AppendTo(std::string* out) const {

@@ -32,7 +32,7 @@ struct JsonValue {
   const JsonValue* Find(std::string_view key) const;
   // A whole number that fits, also one that is written as a string, as early versions of Kineto do.
   std::optional<int64_t> AsInt() const;
-  // Any number; beyond the range of double infinity or 0. Also NaN and Infinity.
+  // Any number, and NaN and infinities.
   std::optional<double> AsDouble() const;
   // As JSON, without blanks.
   void AppendTo(std::string* out) const;

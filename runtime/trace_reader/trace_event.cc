@@ -19,7 +19,8 @@ absl::Status Text(const JsonValue& event, const char* key, bool number_allowed, 
   if (value == nullptr || value->kind == Kind::kNull) return absl::OkStatus();
   if (!value->is_string() && !(number_allowed && value->is_number())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", key, "\" of the event that ends here is neither a string", number_allowed ? " nor a number" : " nor null"));
+        absl::StrCat("\"", key, "\" of the event that ends here is neither a string nor ",
+                     number_allowed ? "a number" : "null"));
   }
   *text = value->text;
   return absl::OkStatus();

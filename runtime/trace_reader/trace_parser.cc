@@ -167,7 +167,8 @@ absl::StatusOr<ParsedTrace> ParseTrace(ByteReader* reader, const std::string& fi
   ParsedTrace parsed;
   parsed.events = handler.events();
   if (cut && handler.is_array() && (result.IsError() || !stream.status().ok())) {
-    parsed.warning = absl::StrCat(file, ": the file ends early", stream.status().ok() ? "" : ": ", std::string(stream.status().message()),
+    parsed.warning = absl::StrCat(file, ": the file ends early", stream.status().ok() ? "" : ": ",
+                                  std::string(stream.status().message()),
                                   "; what is there was read");
     return parsed;
   }

@@ -151,7 +151,9 @@ absl::StatusOr<TraceContents> ReadTrace(ByteReader* reader, const std::string& f
 
 absl::StatusOr<TraceContents> ReadTrace(const std::string& path) {
   absl::StatusOr<std::unique_ptr<ByteReader>> reader = ByteReader::OpenFile(path);
-  if (!reader.ok()) return absl::Status(reader.status().code(), absl::StrCat(path, ": ", std::string(reader.status().message())));
+  if (!reader.ok()) {
+    return absl::Status(reader.status().code(), absl::StrCat(path, ": ", std::string(reader.status().message())));
+  }
   return ReadTrace(reader->get(), path);
 }
 

@@ -11,7 +11,8 @@
 //   - ids are unique in the list. Operators and annotations keep the trace's "External id" (where
 //     EventDetails::external_id, which is only there if it differs, is 0); what shares no namespace with them gets
 //     numbers of its own.
-//   - logical thread ids are made for the rows of the trace (thread_ids.h).
+//   - logical thread ids are made for the rows of the trace (thread_ids.h); work of a device that no operator launched
+//     has thread 0.
 //   - an annotation's device time is that of the kernels inside it, not also that of its shadow on the device.
 //   - waits of the host for the device, which some traces have as cuda_sync, are no device work and left out.
 //   - memory belongs to the scopes that were open on any thread, as torch.profiler has it; in a trace of Ferret's own,

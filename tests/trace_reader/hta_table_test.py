@@ -39,8 +39,8 @@ def kernels_of_hta(path):
 
 
 def kernels_of_ferret(path):
-    rows = json.loads(subprocess.run([FERRET, "table", "--json", path], stdout=subprocess.PIPE, check=True).stdout)["rows"]
-    return {row["name"]: row["self_device_ns"] for row in rows
+    result = subprocess.run([FERRET, "table", "--json", path], stdout=subprocess.PIPE, check=True)
+    return {row["name"]: row["self_device_ns"] for row in json.loads(result.stdout)["rows"]
             if row["device"] == "cuda" and not row["is_user_annotation"]}
 
 

@@ -12,21 +12,21 @@ namespace ferret {
 namespace {
 
 // An operator `outer` with id 1 from 0 to 100 µs, in it `inner` with id 2 from 10 to 50; on another thread `far` with
-// id 3 from 0 to 200; later `late` with id 4 from 300 to 310.
-constexpr char kOps[] =
-    R"({"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 1, "tid": 10, "ts": 0, "dur": 100, "args": {"External id": 1}},
-       {"ph": "X", "cat": "cpu_op", "name": "inner", "pid": 1, "tid": 10, "ts": 10, "dur": 40, "args": {"External id": 2}},
-       {"ph": "X", "cat": "cpu_op", "name": "far", "pid": 1, "tid": 20, "ts": 0, "dur": 200, "args": {"External id": 3}},
-       {"ph": "X", "cat": "cpu_op", "name": "late", "pid": 1, "tid": 10, "ts": 300, "dur": 10, "args": {"External id": 4}})";
+// id 3 from 0 to 200; later `late` with id 4 from 300 to 309.
+constexpr char kOps[] = R"(
+    {"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 1, "tid": 10, "ts": 0, "dur": 100, "args": {"External id": 1}},
+    {"ph": "X", "cat": "cpu_op", "name": "inner", "pid": 1, "tid": 10, "ts": 10, "dur": 40, "args": {"External id": 2}},
+    {"ph": "X", "cat": "cpu_op", "name": "far", "pid": 1, "tid": 20, "ts": 0, "dur": 200, "args": {"External id": 3}},
+    {"ph": "X", "cat": "cpu_op", "name":"late", "pid": 1, "tid": 10, "ts": 300, "dur": 9, "args": {"External id": 4}})";
 
 std::string Launch(const std::string& ts, const std::string& args, const std::string& tid = "10") {
-  return R"(, {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": )" + tid + R"(, "ts": )" + ts +
-         R"(, "dur": 2, "args": {)" + args + "}}";
+  return R"(, {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": )" + tid +
+         R"(, "ts": )" + ts + R"(, "dur": 2, "args": {)" + args + "}}";
 }
 
 std::string Kernel(const std::string& args, const std::string& ts = "400") {
-  return R"(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": )" + ts + R"(, "dur": 5, "args": {)" +
-         args + "}}";
+  return R"(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": )" + ts +
+         R"(, "dur": 5, "args": {)" + args + "}}";
 }
 
 // {operator: nanoseconds of its own device time}, and how many kernels have none.
@@ -55,29 +55,31 @@ Linked Links(const std::string& more) {
 }
 
 TEST(LaunchLinks, GoByTheIdOfTheOperator) {
-  EXPECT_EQ(Links(Launch("20", R"("External id": 1, "correlation": 70)") + Kernel(R"("External id": 1, "correlation": 70)")),
-            (Linked{{{"outer", 5000}}, 0}));
-  EXPECT_EQ(Links(Kernel(R"("External id": 2)")), (Linked{{{"inner", 5000}}, 0})) << "a trace without calls of the runtime";
+  const std::string both = R"("External id": 1, "correlation": 70)";
+  EXPECT_EQ(Links(Launch("20", both) + Kernel(both)), (Linked{{{"outer", 5000}}, 0}));
+  EXPECT_EQ(Links(Kernel(R"("External id": 2)")), (Linked{{{"inner", 5000}}, 0})) << "without calls of the runtime";
   EXPECT_EQ(Links(Launch("250", R"("External id": 0, "correlation": 70)", "10") +
                   Kernel(R"("External id": 2, "correlation": 71)")),
             (Linked{{{"inner", 5000}}, 0}));
 }
 
 TEST(LaunchLinks, GoByTheTimeOfTheLaunchWhereThereIsNoId) {
-  EXPECT_EQ(Links(Launch("20", R"("correlation": 70)") + Kernel(R"("correlation": 70)")), (Linked{{{"inner", 5000}}, 0}));
-  EXPECT_EQ(Links(Launch("60", R"("correlation": 70)") + Kernel(R"("correlation": 70)")), (Linked{{{"outer", 5000}}, 0}));
-  EXPECT_EQ(Links(Launch("150", R"("correlation": 70)", "20") + Kernel(R"("correlation": 70)")),
-            (Linked{{{"far", 5000}}, 0}));
-  EXPECT_EQ(Links(Launch("150", R"("correlation": 70)") + Kernel(R"("correlation": 70)")), (Linked{{}, 1}));
-  EXPECT_EQ(Links(Launch("10", R"("correlation": 70)") + Kernel(R"("correlation": 70)")), (Linked{{{"inner", 5000}}, 0}))
-      << "a launch as its operator begins";
+  const std::string kernel = Kernel(R"("correlation": 70)");
+  const auto launched = [&](const std::string& ts, const std::string& tid) {
+    return Links(Launch(ts, R"("correlation": 70)", tid) + kernel);
+  };
+  EXPECT_EQ(launched("20", "10"), (Linked{{{"inner", 5000}}, 0}));
+  EXPECT_EQ(launched("60", "10"), (Linked{{{"outer", 5000}}, 0}));
+  EXPECT_EQ(launched("150", "20"), (Linked{{{"far", 5000}}, 0}));
+  EXPECT_EQ(launched("150", "10"), (Linked{{}, 1}));
+  EXPECT_EQ(launched("10", "10"), (Linked{{{"inner", 5000}}, 0})) << "a launch as its operator begins";
 }
 
 TEST(LaunchLinks, DoNotBelieveAnIdOfAnOperatorOfAnotherTime) {
   // Both ids are the correlation, as some versions of Kineto have it, and happen to be the id of a later operator.
-  EXPECT_EQ(Links(Launch("20", R"("External id": 4, "correlation": 4)") + Kernel(R"("External id": 4, "correlation": 4)")),
-            (Linked{{{"inner", 5000}}, 0}));
-  EXPECT_EQ(Links(Kernel(R"("External id": 4, "correlation": 4)")), (Linked{{}, 1}));
+  const std::string both = R"("External id": 4, "correlation": 4)";
+  EXPECT_EQ(Links(Launch("20", both) + Kernel(both)), (Linked{{{"inner", 5000}}, 0}));
+  EXPECT_EQ(Links(Kernel(both)), (Linked{{}, 1}));
   EXPECT_EQ(Links(Kernel(R"("External id": 4)", "200")), (Linked{{}, 1})) << "a kernel before its operator";
 }
 
@@ -89,15 +91,17 @@ TEST(LaunchLinks, GiveAllKernelsOfOneLaunchToItsOperator) {
 
 TEST(LaunchLinks, GiveNothingToAnnotationsAndNothingForThem) {
   const std::string annotations =
-      R"(, {"ph": "X", "cat": "user_annotation", "name": "span", "pid": 1, "tid": 10, "ts": 5, "dur": 60, "args": {"External id": 9}},
-         {"ph": "X", "cat": "gpu_user_annotation", "name": "span", "pid": 0, "tid": 7, "ts": 390, "dur": 50, "args": {"External id": 9}})";
+      R"(, {"ph": "X", "cat": "user_annotation", "name": "span", "pid": 1, "tid": 10, "ts": 5, "dur": 60,
+          "args": {"External id": 9}},
+         {"ph": "X", "cat": "gpu_user_annotation", "name": "span", "pid": 0, "tid": 7, "ts": 390, "dur": 50,
+          "args": {"External id": 9}})";
   EXPECT_EQ(Links(annotations + Launch("55", R"("correlation": 70)") + Kernel(R"("correlation": 70)")),
             (Linked{{{"outer", 5000}}, 0}));
 }
 
 TEST(LaunchLinks, PutALaunchOnTheThreadOfItsOperator) {
-  const std::string text = "[" + std::string(kOps) +
-                           Launch("150", R"("External id": 3, "correlation": 70)", "999") + Kernel(R"("correlation": 70)") + "]";
+  const std::string launch = Launch("150", R"("External id": 3, "correlation": 70)", "999");
+  const std::string text = "[" + std::string(kOps) + launch + Kernel(R"("correlation": 70)") + "]";
   const absl::StatusOr<TraceContents> trace = ReadTrace(ByteReader::OfBytes(text).get(), "t.json");
   ASSERT_TRUE(trace.ok()) << trace.status();
   uint32_t far = 0;

@@ -24,7 +24,8 @@ FERRET, TRAIN_MLP, RECORD_NAMES = map(os.path.abspath, sys.argv[1:4])
 
 
 def table(path):
-    result = subprocess.run([FERRET, "table", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    result = subprocess.run([FERRET, "table", "--json", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=True)
     assert result.stderr == b"", result.stderr
     return json.loads(result.stdout)["rows"]
 

@@ -156,7 +156,7 @@ class TorchTableTest(unittest.TestCase):
         theirs = profiler.key_averages().table(sort_by="self_cpu_time_total", row_limit=12)
         mine = subprocess.run([FERRET, "table", "--row-limit", "12", path], stdout=subprocess.PIPE, text=True,
                               check=True).stdout
-        # torch adds up and divides doubles, so a figure that ends in half a nanosecond may be rounded to the other side.
+        # torch adds up doubles: a figure that ends in half a nanosecond may be rounded to the other side.
         figure = re.compile(r"\d+\.\d+")
         self.assertEqual(re.sub(r" *\d+\.\d+", "#", mine), re.sub(r" *\d+\.\d+", "#", theirs))
         for my_line, their_line in zip(mine.split("\n"), theirs.split("\n")):

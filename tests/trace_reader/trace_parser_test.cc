@@ -14,8 +14,8 @@
 namespace ferret {
 namespace {
 
-constexpr char kOp[] = R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 900, "tid": 917, "ts": 12.345, "dur": 6,
-                           "args": {"External id": 7, "Input Dims": [[2, 3], []]}})";
+constexpr char kOp[] = R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 900, "tid": 917,
+                           "ts": 12.345, "dur": 6, "args": {"External id": 7, "Input Dims": [[2, 3], []]}})";
 
 TEST(TraceParser, ReadsAnObjectWithItsHeader) {
   const SeenTrace seen = Parse(std::string(R"({"schemaVersion": 1, "list": [1, {"traceEvents": []}], "host": "a\"b",
@@ -54,7 +54,8 @@ TEST(TraceParser, ReadsABareArrayCompressedOrNot) {
 
 TEST(TraceParser, ReadsAnArrayThatEndsEarlyAsFarAsItGoesAndWarns) {
   const std::string two = std::string("[") + kOp + "," + kOp;
-  for (const std::string& text : {two, two + ",", two + ",\n{\"ph\": \"X\", \"na", two + ", {\"ts\": 1", two + ", {\"ts\": t"}) {
+  for (const char* more : {"", ",", ",\n{\"ph\": \"X\", \"na", ", {\"ts\": 1", ", {\"ts\": t"}) {
+    const std::string text = two + more;
     const SeenTrace seen = Parse(text);
     ASSERT_TRUE(seen.result.ok()) << seen.result.status();
     EXPECT_EQ(seen.events.size(), 2u) << text;
@@ -68,8 +69,8 @@ TEST(TraceParser, ReadsAnArrayThatEndsEarlyAsFarAsItGoesAndWarns) {
 }
 
 TEST(TraceParser, ReadsWhatProfilersWriteThoughItIsNotJson) {
-  const SeenTrace seen = Parse("[{\"name\": \"a\tb\nc\", \"ts\": NaN, \"dur\": -Infinity, \"args\": {\"bandwidth\": Inf, \"x\": "
-                               "N/A, \"y\": \"N/A\", \"z\": [N/A,NaN]}}]");
+  const SeenTrace seen = Parse("[{\"name\": \"a\tb\nc\", \"ts\": NaN, \"dur\": -Infinity, "
+                               "\"args\": {\"bandwidth\": Inf, \"x\": N/A, \"y\": \"N/A\", \"z\": [N/A,NaN]}}]");
   ASSERT_TRUE(seen.result.ok()) << seen.result.status();
   ASSERT_EQ(seen.events.size(), 1u);
   EXPECT_EQ(seen.events[0].name, "a b c");
@@ -162,7 +163,8 @@ TEST(TraceParser, RefusesWhatIsWrongAndSaysWhere) {
            Case{"[{\"args\": [1]}]", "\"args\" of the event that ends here is not an object"},
            Case{Nested(100), "values nested more than 64 deep"},
            Case{"{\"a\": " + std::string(100000, '['), "values nested more than 64 deep"},
-           Case{"[{\"a\": \"" + std::string(JsonStream::kMaxStringBytes + (1 << 17), 'x') + "\"}]", "a string of more than"},
+           Case{"[{\"a\": \"" + std::string(JsonStream::kMaxStringBytes + (1 << 17), 'x') + "\"}]",
+                "a string of more than"},
            Case{"[{\"a\": 0." + std::string(10000, '1') + "}]", "a number of more than"},
        }) {
     const SeenTrace seen = Parse(c.text);

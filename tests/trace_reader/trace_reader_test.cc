@@ -110,7 +110,8 @@ TEST(TraceReader, KeepsTimesToTheNanosecondOfUnixTime) {
 }
 
 TEST(TraceReader, CountsTimesFromTheProfilersSpan) {
-  const TraceContents trace = Read(Document({Slice("cpu_op", "a", "12.5,1"), Slice("Trace", "PyTorch Profiler (0)", "10,9")}));
+  const TraceContents trace =
+      Read(Document({Slice("cpu_op", "a", "12.5,1"), Slice("Trace", "PyTorch Profiler (0)", "10,9")}));
   EXPECT_EQ(trace.events.start_ns(), 10000);
   EXPECT_EQ(trace.events[0].time_range(trace.events.start_ns()).start, 2.5);
 }
@@ -213,7 +214,8 @@ TEST(TraceReader, TakesArgsForWhatTheyMean) {
 TEST(TraceReader, LeavesUnknownWhatArgsSayInAnotherForm) {
   const TraceContents trace = Read(Document({
       Slice("cpu_op", "a", "0,10",
-            R"("Input type": 7, "Input Dims": [[1, "x"], "y", {"z": [2]}, [1.5]], "Concrete Inputs": {}, "Call stack": [],
+            R"("Input type": 7, "Input Dims": [[1, "x"], "y", {"z": [2]}, [1.5]], "Concrete Inputs": {},
+               "Call stack": [],
                "Sequence number": "many", "Fwd thread id": -1, "Module Hierarchy": null, "External id": [])"),
   }));
   const FunctionEvent& event = trace.events[0];
@@ -224,9 +226,10 @@ TEST(TraceReader, LeavesUnknownWhatArgsSayInAnotherForm) {
 }
 
 TEST(TraceReader, JoinsAsynchronousPairs) {
-  const auto half = [](const std::string& phase, const std::string& id, const std::string& ts, const std::string& args) {
-    return R"({"ph": ")" + phase + R"(", "cat": "cpu_op", "name": "rpc", "id": )" + id + R"(, "pid": 9, "tid": 9, "ts": )" +
-           ts + R"(, "args": {)" + args + "}}";
+  const auto half = [](const std::string& phase, const std::string& id, const std::string& ts,
+                       const std::string& args) {
+    return R"({"ph": ")" + phase + R"(", "cat": "cpu_op", "name": "rpc", "pid": 9, "tid": 9, "id": )" + id +
+           R"(, "ts": )" + ts + R"(, "args": {)" + args + "}}";
   };
   const TraceContents trace = Read(Document({
       half("b", "1", "10", R"("External id": 1)"),
@@ -270,7 +273,8 @@ TEST(TraceReader, GivesMemoryToAllThreadsOrInTracesOfFerretsToTheThreadsOwn) {
 }
 
 TEST(TraceReader, CountsFlopsWhereTheTraceSaysSo) {
-  const std::string mm = Slice("cpu_op", "aten::mm", "0,1", R"("Input type": ["float", "float"], "Input Dims": [[2, 3], [3, 4]])");
+  const std::string mm =
+      Slice("cpu_op", "aten::mm", "0,1", R"("Input type": ["float", "float"], "Input Dims": [[2, 3], [3, 4]])");
   EXPECT_EQ(Read(Document({mm})).events[0].flops(), 0);
   EXPECT_EQ(Read(Document({mm}, "\"with_flops\": 1, ")).events[0].flops(), 48);
   EXPECT_EQ(Read(Document({Slice("cpu_op", "own", "0,1", "\"Flops\": 5")})).events[0].flops(), 5);
@@ -288,13 +292,16 @@ TEST(TraceReader, LeavesOutAndCountsWhatHasNoTimes) {
 
 TEST(TraceReader, RefusesTimesThatCannotBeAddedUp) {
   EXPECT_NE(Error(Document({Slice("cpu_op", "a", "9000000000000000,1")})).find("t.json: line 2"), std::string::npos);
-  EXPECT_NE(Error(Document({Slice("cpu_op", "a", "-9000000000000000,1")})).find("\"ts\" of the event"), std::string::npos);
+  EXPECT_NE(Error(Document({Slice("cpu_op", "a", "-9000000000000000,1")})).find("\"ts\" of the event"),
+            std::string::npos);
   const std::string years_30 = "0,946080000000000";
   EXPECT_EQ(Error(Document({Slice("cpu_op", "a", years_30)})), "");
   EXPECT_NE(Error(Document({Slice("cpu_op", "a", years_30), Slice("cpu_op", "b", years_30)}))
                 .find("line 3, byte"), std::string::npos);
-  EXPECT_NE(Error(Document({Slice("cpu_op", "a", "4000000000000000,1")}, R"("baseTimeNanoseconds": 9000000000000000000, )"))
-                .find("\"baseTimeNanoseconds\" is beyond"), std::string::npos);
+  const std::string far_base = R"("baseTimeNanoseconds": 9000000000000000000, )";
+  EXPECT_NE(Error(Document({Slice("cpu_op", "a", "4000000000000000,1")}, far_base))
+                .find("\"baseTimeNanoseconds\" is beyond"),
+            std::string::npos);
 }
 
 TEST(TraceReader, SaysWhichFileCannotBeOpened) {
