@@ -26,6 +26,7 @@ void EventList::Build() {
     SetSelfMemory(order_);
   }
   storage_->built = true;
+  storage_->self_times.reset();
 }
 
 }  // namespace ferret

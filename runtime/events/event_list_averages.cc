@@ -23,6 +23,28 @@ double EventList::self_cpu_time_total() const {
   return static_cast<double>(sum) / 1000.0;
 }
 
+namespace {
+
+const SelfTimes& SumOf(const std::vector<FunctionEvent*>& order, std::optional<SelfTimes>* sums) {
+  if (!sums->has_value()) {
+    sums->emplace();
+    for (const FunctionEvent* event : order) (*sums)->Add(*event);
+  }
+  return **sums;
+}
+
+}  // namespace
+
+double EventList::self_cpu_percent(const FunctionEvent& event) const {
+  return Percent(event.self_cpu_time_total_ns(), SumOf(order_, &storage_->self_times).cpu_ns);
+}
+double EventList::total_cpu_percent(const FunctionEvent& event) const {
+  return event.is_async ? 0 : Percent(event.cpu_time_total_ns(), SumOf(order_, &storage_->self_times).cpu_ns);
+}
+double EventList::total_device_percent(const FunctionEvent& event) const {
+  return Percent(event.self_device_time_total_ns(), SumOf(order_, &storage_->self_times).device_ns);
+}
+
 EventAverages EventList::key_averages(const AverageOptions& options) const {
   KeyAverages averages(options);
   const DeviceTimes times(order_, !storage_->details.empty(), storage_->built);

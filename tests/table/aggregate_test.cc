@@ -15,6 +15,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/events/event_maker.h"
+
 namespace ferret::table {
 namespace {
 
@@ -171,6 +173,39 @@ TEST(Aggregate, ThreadsAndTheirLateIdsMakeNoDifference) {
     EXPECT_EQ(a[i].average.count, b[i].average.count);
     EXPECT_EQ(a[i].average.cpu_time_total_ns, b[i].average.cpu_time_total_ns);
     EXPECT_EQ(a[i].p99_ns, b[i].p99_ns);
+  }
+}
+
+TEST(Aggregate, GroupsAsAnEventListDoes) {
+  EventList list;
+  for (int i = 0; i < 64; ++i) {
+    FunctionEventFields fields = Op(i % 3 == 0 ? "mm" : "add", 10 * i, 10 * i + 1 + i % 7);
+    fields.input_shapes = {{i & 1}};
+    fields.input_dtypes = {"float"};
+    fields.overload_name = (i & 2) != 0 ? "out" : "Tensor";
+    fields.stack = {(i & 4) != 0 ? "a" : "b"};
+    AddTo(list, fields);
+  }
+  list.Build();
+  for (int grouping = 0; grouping < 8; ++grouping) {
+    AverageOptions options;
+    options.group_by_input_shapes = (grouping & 1) != 0;
+    options.group_by_overload_name = (grouping & 2) != 0;
+    options.group_by_stack_n = (grouping & 4) != 0 ? 1 : 0;
+    Aggregate aggregate(options, 100);
+    for (const FunctionEvent& event : list) aggregate.Add(event);
+    const EventAverages expected = list.key_averages(options);
+    const std::vector<Row> rows = aggregate.Rows();
+    ASSERT_EQ(rows.size(), expected.size()) << grouping;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].average.key, expected[i].key);
+      EXPECT_EQ(rows[i].average.input_shapes, expected[i].input_shapes);
+      EXPECT_EQ(rows[i].average.overload_name, expected[i].overload_name);
+      EXPECT_EQ(rows[i].average.stack, expected[i].stack);
+      EXPECT_EQ(rows[i].average.count, expected[i].count);
+      EXPECT_EQ(rows[i].average.cpu_time_total_ns, expected[i].cpu_time_total_ns);
+      EXPECT_EQ(rows[i].average.self_cpu_percent, expected[i].self_cpu_percent);
+    }
   }
 }
 
