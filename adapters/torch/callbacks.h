@@ -16,7 +16,7 @@ namespace ferret::torch_adapter {
 // Sees the function's name, number, threads and scope; never its tensors. Throws nothing. nullptr when the scope is
 // not recorded.
 std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn);
-// The same and what the session asks for beyond, see details.h. Its tensors are looked at if PyTorch was asked for inputs.
+// The same and what the session asks for beyond, see details.h. Looks at the tensors if PyTorch was asked for inputs.
 std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn);
 void OnEnd(const at::RecordFunction& fn, at::ObserverContext* context);
 

@@ -14,22 +14,13 @@
 #ifndef FERRET_ADAPTERS_TORCH_PYTHON_FRAMES_H_
 #define FERRET_ADAPTERS_TORCH_PYTHON_FRAMES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace ferret::torch_adapter {
+#include "adapters/torch/python_text.h"
 
-// A Python string where it lies: `kind` bytes for each character.
-struct PythonText {
-  const void* object = nullptr;
-  const void* data = nullptr;  // nullptr: not readable
-  size_t length = 0;
-  uint8_t kind = 1;
-  bool ascii = true;
-};
+namespace ferret::torch_adapter {
 
 // What names a function, as valid as the frame it was read of.
 struct PythonCode {
@@ -39,16 +30,12 @@ struct PythonCode {
   int32_t first_line = 0;
 };
 
-// Appends it in UTF-8.
-void AppendText(const PythonText& text, std::string& out);
-
 // Finds Python in this process and checks that its frames can be read. Empty if they can, otherwise the reason why not.
 // Called on the thread that starts a session; takes the GIL. Once it has succeeded, calls do nothing.
 std::string FindPython();
 
-// The folders that modules are imported from (sys.path), absolute, with a slash at their ends, the longest first.
-// Takes the GIL; only after FindPython has succeeded.
-std::vector<std::string> ImportFolders();
+// See ImportFolders (python_api.h). Takes the GIL; only after FindPython has succeeded.
+std::vector<std::string> PythonImportFolders();
 
 // A walk from the innermost frame outwards. Never takes the GIL. Nothing before FindPython has succeeded, on a thread
 // that runs no Python code, and while Python is being shut down.

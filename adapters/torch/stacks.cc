@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapters/torch/python_frames.h"
+#include "adapters/torch/python_text.h"
 #include "adapters/torch/thread_memory.h"
 
 namespace ferret::torch_adapter {
@@ -114,7 +115,7 @@ bool WriteCode(const PythonCode& code, internal::DetailWriter& writer) {
 std::string PrepareStacks() {
   std::string reason = FindPython();
   if (reason.empty() && g_folders.load(std::memory_order_relaxed) == nullptr) {
-    g_folders.store(new std::vector<std::string>(ImportFolders()), std::memory_order_release);
+    g_folders.store(new std::vector<std::string>(PythonImportFolders()), std::memory_order_release);
   }
   return reason;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the adapter keeps for each thread: the first level of the name cache, the free list of contexts, the texts of
-// Python functions. On the heap, because the loader has room for only a few hundred bytes of fast thread-local memory in
-// libraries that come late; the pointer to it is all the adapter takes of that.
+// Python functions. On the heap, because the loader has room for only a few hundred bytes of fast thread-local memory
+// in libraries that come late; the pointer to it is all the adapter takes of that.
 
 #ifndef FERRET_ADAPTERS_TORCH_THREAD_MEMORY_H_
 #define FERRET_ADAPTERS_TORCH_THREAD_MEMORY_H_

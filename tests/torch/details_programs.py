@@ -68,7 +68,7 @@ def naïve_名(x):
 
 
 def stacks(path):
-    """Under torch.profiler; what it says of the operators goes to `path`: [[name, [frame, …]], …] in order of their starts."""
+    """Under torch.profiler; what it says of the operators, by start, goes to `path`: [[name, [frame, …]], …]."""
     model, x = Block(), torch.randn(2, 3)
 
     def train():

@@ -5,7 +5,7 @@
     python3 parity_programs.py [--shapes] FOLDER NAME...
 
 writes FOLDER/NAME.json, torch.profiler's trace of each; with the arguments of operators if --shapes is given, and then
-FOLDER/NAME.events as well, what the trace does not say: [[name, start, thread, forward thread, number, scope, async], …].
+FOLDER/NAME.events as well: [[name, start, thread, forward thread, number, scope, async], …].
 """
 import json
 import pathlib
@@ -276,8 +276,8 @@ def run(name, folder, shapes):
             PROGRAMS[name]()
     profiler.export_chrome_trace(str(pathlib.Path(folder) / f"{name}.json"))
     if shapes:
-        events = [[e.name(), e.start_ns(), e.start_thread_id(), e.fwd_thread_id(), e.sequence_nr(), e.scope(), e.is_async()]
-                  for e in profiler.profiler.kineto_results.events()]
+        events = [[e.name(), e.start_ns(), e.start_thread_id(), e.fwd_thread_id(), e.sequence_nr(), e.scope(),
+                   e.is_async()] for e in profiler.profiler.kineto_results.events()]
         (pathlib.Path(folder) / f"{name}.events").write_text(json.dumps(events), encoding="utf-8")
 
 
