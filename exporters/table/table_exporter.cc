@@ -69,6 +69,7 @@ absl::Status TableExporter::Export(const EventBatch& batch) {
 absl::Status TableExporter::OpenOutput() {
   if (target_ == TableExporterOptions::kStderr) {
     output_ = ReportOutput::Stderr();
+    destination_ = output_->path();
     return absl::OkStatus();
   }
   PathContext context;
