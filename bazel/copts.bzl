@@ -27,8 +27,9 @@ _CXX = ["-fvisibility=hidden"] + _COMMON + _CXX_WARNINGS
 
 FERRET_COPTS = ["-std=c++17"] + _CXX
 
-# PyTorch's headers want C++20; only the adapter includes them.
-FERRET_TORCH_COPTS = ["-std=c++20"] + _CXX
+# PyTorch's headers want C++20; only the adapter includes them. NDEBUG because PyTorch as released was compiled with it:
+# classes such as RecordFunction have members that exist without it only.
+FERRET_TORCH_COPTS = ["-std=c++20", "-DNDEBUG"] + _CXX
 
 # For targets whose sources are C.
 FERRET_C_COPTS = ["-std=gnu11"] + _COMMON + _WARNINGS + ["-Wstrict-prototypes"]

@@ -4,7 +4,8 @@
 
     python torch_cost.py LIBFERRET_TORCH.SO LIBFERRET.SO [--ops N] [--rounds N] [--json]
 
-record      ns per op over the bare op, on the thread that runs the ops (wall time)
+record      ns per op over the bare op, on the thread that runs the ops (wall time); also with the arguments of ops
+            (record_shapes) and with the Python functions that called them (with_stack)
 to a file   CPU ns per event of all threads, over the bare op, from the start of recording to a finished Chrome trace
 
 torch.profiler is used as its users do (a growing heap), and its cheapest way to a file: trace_only=True, then
@@ -34,8 +35,14 @@ class Ferret:
         if function(*arguments, self.error, ctypes.c_size_t(len(self.error))) != 0:
             raise RuntimeError(self.error.value.decode())
 
-    def start(self, exporters):
-        self._call(self.api.ferret_start, exporters.encode())
+    def start(self, exporters, option=None):
+        """With `option`, a variable such as FERRET_RECORD_SHAPES, set to 1."""
+        if option:
+            os.environ[option] = "1"
+        try:
+            self._call(self.api.ferret_start, exporters.encode())
+        finally:
+            os.environ.pop(option or "", None)
 
     def stop(self):
         self._call(self.api.ferret_stop, ctypes.c_int64(60_000))
@@ -51,9 +58,16 @@ def run_ops(x, y, count):
     return (time.perf_counter_ns() - start) / count
 
 
-def profiler(trace_only):
+def profiler(trace_only, **options):
     config = torch._C._profiler._ExperimentalConfig(trace_only=trace_only)
-    return profile(activities=[ProfilerActivity.CPU], experimental_config=config)
+    return profile(activities=[ProfilerActivity.CPU], experimental_config=config, **options)
+
+
+# What is recorded beyond times: the row, torch.profiler's option, Ferret's variable, the ops that are a fair share.
+DETAILS = [
+    ("record with shapes", "record_shapes", "FERRET_RECORD_SHAPES", 1),
+    ("record with stack", "with_stack", "FERRET_WITH_STACK", 4),
+]
 
 
 def measure(ferret, ops, folder):
@@ -80,6 +94,13 @@ def measure(ferret, ops, folder):
     with profiler(trace_only=False):
         row["torch.profiler record"] = run_ops(x, y, ops) - row["bare"]
 
+    for kind, option, variable, share in DETAILS:
+        ferret.start("memory?max_events=1", variable)
+        row[f"ferret {kind}"] = run_ops(x, y, ops // share) - row["bare"]
+        ferret.stop()
+        with profiler(trace_only=False, **{option: True}):
+            row[f"torch.profiler {kind}"] = run_ops(x, y, ops // share) - row["bare"]
+
     path = os.path.join(folder, "torch.json")
     cpu = time.process_time_ns()
     with profiler(trace_only=True) as recorded:
@@ -105,7 +126,7 @@ def main():
         measure(ferret, options.ops // 10, folder)  # warm
         rounds = [measure(ferret, options.ops, folder) for _ in range(options.rounds)]
     median = {name: statistics.median(row[name] for row in rounds) for name in rounds[0]}
-    for kind in ("record", "to a file"):
+    for kind in ("record", *(kind for kind, *_ in DETAILS), "to a file"):
         ratios = [row[f"torch.profiler {kind}"] / max(row[f"ferret {kind}"], 0.1) for row in rounds]
         median[f"{kind}: torch.profiler over Ferret"] = statistics.median(ratios)
     if options.json:

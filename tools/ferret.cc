@@ -10,6 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "runtime/session/variables.h"
 #include "tools/run.h"
+#include "tools/table.h"
+#include "tools/table_arguments.h"
 
 namespace {
 
@@ -17,7 +19,8 @@ constexpr char kVersion[] = "0.1.0";
 
 constexpr char kUsage[] =
     "usage: ferret run [OPTION]... [--] COMMAND [ARGUMENT]...   run a program with recording turned on\n"
-    "       ferret help [run]                                   this text, or that of a command\n"
+    "       ferret table [OPTION]... FILE                       print what the events of a trace add up to\n"
+    "       ferret help [run|table]                             this text, or that of a command\n"
     "       ferret help --markdown                              the variables as a Markdown table\n"
     "       ferret --version\n";
 
@@ -27,6 +30,8 @@ int Help(char** arguments) {
     std::fputs(absl::StrCat(kUsage, "\nEnvironment variables:\n", ferret::VariablesText()).c_str(), stdout);
   } else if (topic == "run") {
     std::fputs(ferret::kRunUsage, stdout);
+  } else if (topic == "table") {
+    std::fputs(ferret::TableUsage().c_str(), stdout);
   } else if (topic == "--markdown") {
     std::fputs(ferret::VariablesMarkdown().c_str(), stdout);
   } else {
@@ -41,6 +46,7 @@ int Help(char** arguments) {
 int main(int argc, char** argv) {
   const absl::string_view command = argc < 2 ? "" : argv[1];
   if (command == "run") return ferret::Run(argv + 2);
+  if (command == "table") return ferret::Table(argv + 2);
   if (command == "help" || command == "--help" || command == "-h") return Help(argv + 2);
   if (command == "--version") {
     std::printf("ferret %s\n", kVersion);

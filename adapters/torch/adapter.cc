@@ -17,9 +17,13 @@
 #include <string_view>
 
 #include "adapters/torch/callbacks.h"
+#include "adapters/torch/details.h"
+#include "adapters/torch/memory.h"
+#include "adapters/torch/stacks.h"
 #include "adapters/torch/step_counter.h"
 #include "adapters/torch/torch_api.h"
 #include "ferret/internal/adapter.h"
+#include "ferret/internal/hot_path.h"
 
 namespace ferret::torch_adapter {
 namespace {
@@ -35,8 +39,10 @@ bool g_exiting = false;
 void SetCallback(bool registered) {
   try {
     if (registered && g_callback == at::INVALID_CALLBACK_HANDLE) {
-      // Inputs, outputs and ids are not asked for (the default): PyTorch then need not even collect them.
-      g_callback = at::addGlobalCallback(at::RecordFunctionCallback(&OnBegin, &OnEnd));
+      const uint32_t wants = internal::g_switch.wants.load(std::memory_order_relaxed);
+      // Inputs only if they are wanted, outputs and ids never: PyTorch then need not even collect them.
+      at::RecordFunctionCallback callback(NeedsDetails(wants) ? &OnBeginWithDetails : &OnBegin, &OnEnd);
+      g_callback = at::addGlobalCallback(callback.needsInputs(NeedsInputs(wants)));
     } else if (!registered && g_callback != at::INVALID_CALLBACK_HANDLE) {
       at::removeCallback(g_callback);
       g_callback = at::INVALID_CALLBACK_HANDLE;
@@ -46,9 +52,26 @@ void SetCallback(bool registered) {
   }
 }
 
+// Makes ready what the session asks for and says, once for each reason, what cannot be had.
+void Prepare(uint32_t wants) {
+  static bool told_of_stacks = false;
+  static bool told_of_memory = false;
+  const auto tell = [](bool& told, const char* what, const std::string& reason) {
+    if (reason.empty() || told) return;
+    told = true;
+    std::fprintf(stderr, "ferret: %s: %s\n", what, reason.c_str());
+  };
+  if ((wants & internal::kWantStacks) != 0) tell(told_of_stacks, "call stacks are not recorded", PrepareStacks());
+  if ((wants & internal::kWantMemory) != 0) {
+    tell(told_of_memory, "PyTorch's allocations are not recorded", ObserveMemory());
+  }
+}
+
 void OnSession(bool recording) {
   std::lock_guard<std::mutex> lock(Mutex());
-  if (!g_exiting) SetCallback(recording);
+  if (g_exiting) return;
+  if (recording) Prepare(internal::g_switch.wants.load(std::memory_order_relaxed));
+  SetCallback(recording);
 }
 
 // PyTorch's list of callbacks is about to be destroyed, and threads that still run go on reading it: an empty list does

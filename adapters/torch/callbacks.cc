@@ -3,6 +3,7 @@
 
 #include "adapters/torch/callbacks.h"
 
+#include "adapters/torch/details.h"
 #include "adapters/torch/name_cache.h"
 #include "adapters/torch/op_context.h"
 #include "ferret/internal/adapter.h"
@@ -41,9 +42,7 @@ internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_a
   return internal::BeginOp(RecordHeader(RecordType::kOpBegin, internal::kOpBeginBytes, flags, name->id), epoch, op);
 }
 
-}  // namespace
-
-std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) {
+std::unique_ptr<OpContext> BeginContext(const at::RecordFunction& fn) {
   // False in a forked child, which inherits the callback, and for a moment around start and stop.
   const uint32_t epoch = internal::CurrentEpoch();
   if (epoch == 0) return nullptr;
@@ -54,6 +53,16 @@ std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) {
   context->end = Begin(fn, epoch, context->is_async);
   if (!context->end) return nullptr;
   context->thread = internal::t_writer->thread;
+  return context;
+}
+
+}  // namespace
+
+std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) { return BeginContext(fn); }
+
+std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn) {
+  std::unique_ptr<OpContext> context = BeginContext(fn);
+  if (context != nullptr) RecordDetailsOf(fn);
   return context;
 }
 

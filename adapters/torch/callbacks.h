@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pair of functions that PyTorch calls at the begin and at the end of every operator, autograd node and
-// annotation, on the thread that runs it, while a session is on.
+// The functions that PyTorch calls at the begin and at the end of every operator, autograd node and annotation, on the
+// thread that runs it, while a session is on.
 
 #ifndef FERRET_ADAPTERS_TORCH_CALLBACKS_H_
 #define FERRET_ADAPTERS_TORCH_CALLBACKS_H_
@@ -16,6 +16,8 @@ namespace ferret::torch_adapter {
 // Sees the function's name, number, threads and scope; never its tensors. Throws nothing. nullptr when the scope is
 // not recorded.
 std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn);
+// The same and what the session asks for beyond, see details.h. Its tensors are looked at if PyTorch was asked for inputs.
+std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn);
 void OnEnd(const at::RecordFunction& fn, at::ObserverContext* context);
 
 }  // namespace ferret::torch_adapter

@@ -18,6 +18,7 @@ void Release(void* own) {
     memory->free = block->next;
     std::free(block);
   }
+  std::free(memory->frames);
   std::free(memory);
 }
 

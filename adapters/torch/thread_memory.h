@@ -1,9 +1,9 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the adapter keeps for each thread: the first level of the name cache and the free list of contexts. On the heap,
-// because the loader has room for only a few hundred bytes of fast thread-local memory in libraries that come late; the
-// pointer to it is all the adapter takes of that.
+// What the adapter keeps for each thread: the first level of the name cache, the free list of contexts, the texts of
+// Python functions. On the heap, because the loader has room for only a few hundred bytes of fast thread-local memory in
+// libraries that come late; the pointer to it is all the adapter takes of that.
 
 #ifndef FERRET_ADAPTERS_TORCH_THREAD_MEMORY_H_
 #define FERRET_ADAPTERS_TORCH_THREAD_MEMORY_H_
@@ -13,6 +13,7 @@
 namespace ferret::torch_adapter {
 
 struct CachedName;
+struct FrameText;
 
 struct FreeBlock {
   FreeBlock* next;
@@ -24,6 +25,7 @@ struct ThreadMemory {
   const CachedName* names[kThreadSlots];  // see name_cache.h
   FreeBlock* free;                        // see op_context.h
   uint32_t free_count;
+  FrameText* frames;  // see stacks.cc; nullptr until a stack is recorded
 };
 
 // nullptr: not made yet. kNone: cannot be made, or the thread is nearly gone and it has been given back.

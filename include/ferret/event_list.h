@@ -31,7 +31,7 @@ namespace ferret {
 
 using MemoryRecord = MemoryEvent;
 
-class EventList {
+class FERRET_EXPORT_SYMBOL EventList {
  public:
   struct Config {
     int64_t start_ns = 0;                      // what time ranges are relative to, Unix ns
@@ -115,6 +115,11 @@ class EventList {
 
   // Sum of the self times of all events, microseconds.
   double self_cpu_time_total() const;
+  // An event's share of the self times of all events, 0 to 100; NaN where their sum is 0. The first call after Build
+  // sums them up.
+  double self_cpu_percent(const FunctionEvent& event) const;
+  double total_cpu_percent(const FunctionEvent& event) const;  // 0 for an asynchronous event
+  double total_device_percent(const FunctionEvent& event) const;
   // One row for each key, in the order in which the keys first came.
   EventAverages key_averages(const AverageOptions& options = {}) const;
   // All events in one row called "Total". Times of nested events are in it as often as they are nested.
@@ -187,7 +192,7 @@ struct FunctionEventFields {
 };
 
 // Adds an event made from the fields to the list.
-FunctionEvent& MakeFunctionEvent(EventList& list, const FunctionEventFields& fields);
+FERRET_EXPORT_SYMBOL FunctionEvent& MakeFunctionEvent(EventList& list, const FunctionEventFields& fields);
 
 }  // namespace ferret
 

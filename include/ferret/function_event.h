@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "ferret/event_details.h"
+#include "ferret/internal/export_symbol.h"
 #include "ferret/record_scope.h"
 #include "ferret/value.h"
 
@@ -53,7 +54,7 @@ struct Interval {
   double elapsed_us() const { return end - start; }
 };
 
-struct FunctionEvent {
+struct FERRET_EXPORT_SYMBOL FunctionEvent {
   // Unique in the session, from 1, in the order in which the drain met the begins. 0 means none.
   int64_t id = 0;
   // The innermost scope of the same thread that was open when this one began; 0 for a root and for an async event.
@@ -141,6 +142,25 @@ struct FunctionEvent {
   int64_t self_device_memory_usage() const { return details == nullptr ? 0 : details->self_device_memory_usage; }
   int64_t flops() const { return details == nullptr ? 0 : details->flops; }
 
+  // "12.345us", "1.500ms", "2.000s"
+  std::string cpu_time_str() const;
+  std::string device_time_str() const;
+  std::string cpu_time_total_str() const;
+  std::string device_time_total_str() const;
+  std::string self_cpu_time_total_str() const;
+  std::string self_device_time_total_str() const;
+
+  // What only events that were read from a trace file have.
+  int64_t external_id() const { return details == nullptr ? 0 : details->external_id; }
+  int64_t linked_correlation_id() const { return details == nullptr ? 0 : details->linked_correlation_id; }
+  int64_t flow_id() const { return details == nullptr ? 0 : details->flow_id; }
+  FlowType flow_type() const { return details == nullptr ? FlowType::kNone : details->flow_type; }
+  bool flow_start() const { return details != nullptr && details->flow_start; }
+  int64_t python_id() const { return details == nullptr ? -1 : details->python_id; }
+  int64_t python_parent_id() const { return details == nullptr ? -1 : details->python_parent_id; }
+  int64_t python_module_id() const { return details == nullptr ? -1 : details->python_module_id; }
+  std::string_view metadata_json() const { return details == nullptr ? std::string_view() : details->metadata_json; }
+
   // The operator's arguments as they were recorded; empty without record_shapes. Then the views of them that PyTorch
   // gives: one entry for each argument.
   std::vector<Value> inputs() const;
@@ -164,6 +184,9 @@ struct FunctionEvent {
   std::map<std::string, std::string> extra_meta() const;
   // Everything that a trace shows as args, under the names it has there.
   std::map<std::string, Value> metadata() const;
+  // Of a kernel, a copy or a collective: what PyTorch's EventMetadata has, under its names and with its types ("grid",
+  // "process_group_name"); what is not known is not there.
+  std::map<std::string, Value> event_metadata() const;
 
   const std::vector<Kernel>& kernels() const;
   std::vector<const FunctionEvent*> cpu_children() const;

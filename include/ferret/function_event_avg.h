@@ -17,7 +17,7 @@
 
 namespace ferret {
 
-struct FunctionEventAvg {
+struct FERRET_EXPORT_SYMBOL FunctionEventAvg {
   // Of the first event that was added.
   std::string key;
   std::string overload_name;                       // "" unless grouped by it
@@ -62,6 +62,13 @@ struct FunctionEventAvg {
   double cpu_time() const { return count == 0 ? 0.0 : cpu_time_total() / static_cast<double>(count); }
   double device_time() const { return count == 0 ? 0.0 : device_time_total() / static_cast<double>(count); }
 
+  std::string cpu_time_str() const;  // "12.345us", "1.500ms", "2.000s"
+  std::string device_time_str() const;
+  std::string cpu_time_total_str() const;
+  std::string device_time_total_str() const;
+  std::string self_cpu_time_total_str() const;
+  std::string self_device_time_total_str() const;
+
   // Takes the fields over from the first event and adds up the sums. The event's key and group must be the row's own.
   void Add(const FunctionEvent& event);
   void Add(const FunctionEventAvg& other);
@@ -96,7 +103,7 @@ struct TableOptions {
   std::string time_unit = {};            // "s", "ms" or "us" for all times; "": each its own
 };
 
-struct EventAverages {
+struct FERRET_EXPORT_SYMBOL EventAverages {
   std::vector<FunctionEventAvg> rows;
   bool profile_memory = false;  // as EventList::Config
   bool with_flops = false;

@@ -7,6 +7,7 @@
 #define FERRET_RUNTIME_EVENTS_AVERAGING_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -51,11 +52,25 @@ struct SelfTimes {
 
   void Add(const FunctionEventAvg& row) {
     AddTo(&cpu_ns, row.self_cpu_time_total_ns);
-    if (row.device_type == DeviceType::kCpu ? row.is_legacy : !row.is_user_annotation) {
-      AddTo(&device_ns, row.self_device_time_total_ns);
-    }
+    if (HasDeviceTime(row)) AddTo(&device_ns, row.self_device_time_total_ns);
+  }
+  void Add(const FunctionEvent& event) {
+    AddTo(&cpu_ns, event.self_cpu_time_total_ns());
+    if (HasDeviceTime(event)) AddTo(&device_ns, event.self_device_time_total_ns());
+  }
+
+ private:
+  template <typename Event>
+  static bool HasDeviceTime(const Event& event) {
+    return event.device_type == DeviceType::kCpu ? event.is_legacy : !event.is_user_annotation;
   }
 };
+
+// 0 to 100; NaN of nothing.
+inline double Percent(int64_t part, int64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : static_cast<double>(part) * 100.0 / static_cast<double>(whole);
+}
 
 }  // namespace ferret
 

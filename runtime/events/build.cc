@@ -21,9 +21,12 @@ void EventList::Build() {
   SortByStart(&order_, storage_->recorded);
   LinkTree(order_);
   RemoveDuplicates(&order_, this);
-  SetBackwardStacks(order_, this);
-  if (!storage_->details.empty()) SetSelfMemory(order_);
+  if (!storage_->details.empty()) {
+    SetBackwardStacks(order_, this);
+    SetSelfMemory(order_);
+  }
   storage_->built = true;
+  storage_->self_times.reset();
 }
 
 }  // namespace ferret

@@ -18,8 +18,11 @@ namespace ferret {
 
 class DeviceTimes {
  public:
-  // Parents come before their children.
-  explicit DeviceTimes(const std::vector<FunctionEvent*>& order) {
+  // Without kernels there is nothing to add up. Otherwise parents have to come before their children, as after Build;
+  // if they may not, each event is asked.
+  DeviceTimes(const std::vector<FunctionEvent*>& order, bool has_kernels, bool parents_first)
+      : ask_events_(!parents_first) {
+    if (!has_kernels || ask_events_) return;
     for (auto at = order.rbegin(); at != order.rend(); ++at) {
       const FunctionEvent& event = **at;
       if (!HasChildrensTime(event) || event.cpu_parent == nullptr) continue;
@@ -28,25 +31,28 @@ class DeviceTimes {
   }
 
   int64_t Total(const FunctionEvent& event) const {
-    if (!HasChildrensTime(event)) return event.device_time_total_ns();
+    if (event.use_device == DeviceType::kCpu) return 0;
+    if (ask_events_ || !HasChildrensTime(event)) return event.device_time_total_ns();
     int64_t total = KernelTime(event);
     if (!event.is_legacy) AddTo(&total, OfChildren(event));
     return total;
   }
   int64_t Self(const FunctionEvent& event) const {
-    if (!HasChildrensTime(event) || !event.is_legacy) return event.self_device_time_total_ns();
+    if (event.use_device == DeviceType::kCpu) return 0;
+    if (ask_events_ || !HasChildrensTime(event) || !event.is_legacy) return event.self_device_time_total_ns();
     return KernelTime(event) - OfChildren(event);
   }
 
  private:
   static bool HasChildrensTime(const FunctionEvent& event) {
-    return event.use_device != DeviceType::kCpu && event.device_type == DeviceType::kCpu && !event.is_async;
+    return event.device_type == DeviceType::kCpu && !event.is_async;
   }
   int64_t OfChildren(const FunctionEvent& event) const {
     const auto found = of_children_.find(&event);
     return found == of_children_.end() ? 0 : found->second;
   }
 
+  const bool ask_events_;
   absl::flat_hash_map<const FunctionEvent*, int64_t> of_children_;
 };
 

@@ -89,6 +89,7 @@ FunctionEvent& EventList::Add(const FunctionEvent& event) {
   }
   order_.push_back(&copy);
   storage_->built = false;
+  storage_->self_times.reset();
   return copy;
 }
 

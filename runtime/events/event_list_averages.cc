@@ -15,19 +15,6 @@ namespace {
 
 constexpr char kTotal[] = "Total";
 
-// Calls add(event, device total, device self) for each event.
-template <typename Add>
-void ForEachWithDeviceTimes(const std::vector<FunctionEvent*>& order, bool parents_first, Add add) {
-  if (!parents_first) {
-    for (const FunctionEvent* event : order) {
-      add(*event, event->device_time_total_ns(), event->self_device_time_total_ns());
-    }
-    return;
-  }
-  const DeviceTimes times(order);
-  for (const FunctionEvent* event : order) add(*event, times.Total(*event), times.Self(*event));
-}
-
 }  // namespace
 
 double EventList::self_cpu_time_total() const {
@@ -36,11 +23,32 @@ double EventList::self_cpu_time_total() const {
   return static_cast<double>(sum) / 1000.0;
 }
 
+namespace {
+
+const SelfTimes& SumOf(const std::vector<FunctionEvent*>& order, std::optional<SelfTimes>* sums) {
+  if (!sums->has_value()) {
+    sums->emplace();
+    for (const FunctionEvent* event : order) (*sums)->Add(*event);
+  }
+  return **sums;
+}
+
+}  // namespace
+
+double EventList::self_cpu_percent(const FunctionEvent& event) const {
+  return Percent(event.self_cpu_time_total_ns(), SumOf(order_, &storage_->self_times).cpu_ns);
+}
+double EventList::total_cpu_percent(const FunctionEvent& event) const {
+  return event.is_async ? 0 : Percent(event.cpu_time_total_ns(), SumOf(order_, &storage_->self_times).cpu_ns);
+}
+double EventList::total_device_percent(const FunctionEvent& event) const {
+  return Percent(event.self_device_time_total_ns(), SumOf(order_, &storage_->self_times).device_ns);
+}
+
 EventAverages EventList::key_averages(const AverageOptions& options) const {
   KeyAverages averages(options);
-  ForEachWithDeviceTimes(order_, storage_->built, [&averages](const FunctionEvent& event, int64_t total, int64_t self) {
-    averages.Add(event, total, self);
-  });
+  const DeviceTimes times(order_, !storage_->details.empty(), storage_->built);
+  for (const FunctionEvent* event : order_) averages.Add(*event, times.Total(*event), times.Self(*event));
   EventAverages all;
   all.rows = averages.TakeRows();
   all.profile_memory = config_.profile_memory;
@@ -51,10 +59,11 @@ EventAverages EventList::key_averages(const AverageOptions& options) const {
 
 FunctionEventAvg EventList::total_average() const {
   FunctionEventAvg all;
-  ForEachWithDeviceTimes(order_, storage_->built, [&all](const FunctionEvent& event, int64_t total, int64_t self) {
-    if (all.count == 0) StartRow(event, AverageOptions(), &all);
-    AddSums(event, total, self, &all);
-  });
+  const DeviceTimes times(order_, !storage_->details.empty(), storage_->built);
+  for (const FunctionEvent* event : order_) {
+    if (all.count == 0) StartRow(*event, AverageOptions(), &all);
+    AddSums(*event, times.Total(*event), times.Self(*event), &all);
+  }
   all.key = kTotal;
   return all;
 }
@@ -64,12 +73,11 @@ std::string EventList::table(const TableOptions& options, std::string* error) co
   source.count = order_.size();
   source.profile_memory = config_.profile_memory;
   source.with_flops = config_.with_flops;
-  const DeviceTimes times(storage_->built ? order_ : std::vector<FunctionEvent*>());
+  const DeviceTimes times(order_, !storage_->details.empty(), storage_->built);
   FunctionEventAvg row;
   source.row = [&](size_t index) -> const FunctionEventAvg& {
     const FunctionEvent& event = *order_[index];
-    row = storage_->built ? RowOf(event, times.Total(event), times.Self(event))
-                          : RowOf(event, event.device_time_total_ns(), event.self_device_time_total_ns());
+    row = RowOf(event, times.Total(event), times.Self(event));
     return row;
   };
   return PrintTable(source, options, error);

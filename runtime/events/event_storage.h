@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "ferret/event_list.h"
 #include "ferret/text_arena.h"
+#include "runtime/events/averaging.h"
 
 namespace ferret {
 
@@ -38,6 +40,8 @@ struct EventList::Storage {
   bool recorded = false;
   // Whether the order is that of Build: parents before their children.
   bool built = false;
+  // Of all events, once somebody asked since the last Build.
+  std::optional<SelfTimes> self_times;
 };
 
 }  // namespace ferret

@@ -202,6 +202,13 @@ std::map<std::string, Value> FunctionEvent::metadata() const {
   return args;
 }
 
+std::string FunctionEvent::cpu_time_str() const { return TimeText(cpu_time()); }
+std::string FunctionEvent::device_time_str() const { return TimeText(device_time()); }
+std::string FunctionEvent::cpu_time_total_str() const { return TimeText(cpu_time_total()); }
+std::string FunctionEvent::device_time_total_str() const { return TimeText(device_time_total()); }
+std::string FunctionEvent::self_cpu_time_total_str() const { return TimeText(self_cpu_time_total()); }
+std::string FunctionEvent::self_device_time_total_str() const { return TimeText(self_device_time_total()); }
+
 const std::vector<Kernel>& FunctionEvent::kernels() const {
   static const std::vector<Kernel>* const kNoKernels = new std::vector<Kernel>();
   return details == nullptr ? *kNoKernels : details->kernels;

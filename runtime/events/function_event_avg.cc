@@ -73,6 +73,13 @@ void FunctionEventAvg::Add(const FunctionEventAvg& other) {
   AddTo(&flops, other.flops);
 }
 
+std::string FunctionEventAvg::cpu_time_str() const { return TimeText(cpu_time()); }
+std::string FunctionEventAvg::device_time_str() const { return TimeText(device_time()); }
+std::string FunctionEventAvg::cpu_time_total_str() const { return TimeText(cpu_time_total()); }
+std::string FunctionEventAvg::device_time_total_str() const { return TimeText(device_time_total()); }
+std::string FunctionEventAvg::self_cpu_time_total_str() const { return TimeText(self_cpu_time_total()); }
+std::string FunctionEventAvg::self_device_time_total_str() const { return TimeText(self_device_time_total()); }
+
 std::vector<const FunctionEvent*> FunctionEventAvg::cpu_children() const {
   return first_event == nullptr ? std::vector<const FunctionEvent*>() : first_event->cpu_children();
 }

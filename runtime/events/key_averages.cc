@@ -3,7 +3,6 @@
 
 #include "runtime/events/key_averages.h"
 
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,11 +19,6 @@ uint32_t Flags(DeviceType device_type, bool is_legacy, bool is_user_annotation) 
 }
 uint32_t Flags(const FunctionEvent& event) {
   return Flags(event.device_type, event.is_legacy, event.is_user_annotation);
-}
-
-double Share(int64_t part, int64_t whole) {
-  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
-                    : static_cast<double>(part) * 100.0 / static_cast<double>(whole);
 }
 
 }  // namespace
@@ -101,9 +95,9 @@ void FillPercentages(std::vector<FunctionEventAvg>* rows) {
   SelfTimes sums;
   for (const FunctionEventAvg& row : *rows) sums.Add(row);
   for (FunctionEventAvg& row : *rows) {
-    row.self_cpu_percent = Share(row.self_cpu_time_total_ns, sums.cpu_ns);
-    row.total_cpu_percent = row.is_async ? 0 : Share(row.cpu_time_total_ns, sums.cpu_ns);
-    row.total_device_percent = Share(row.self_device_time_total_ns, sums.device_ns);
+    row.self_cpu_percent = Percent(row.self_cpu_time_total_ns, sums.cpu_ns);
+    row.total_cpu_percent = row.is_async ? 0 : Percent(row.cpu_time_total_ns, sums.cpu_ns);
+    row.total_device_percent = Percent(row.self_device_time_total_ns, sums.device_ns);
   }
 }
 

@@ -14,25 +14,59 @@
 namespace ferret {
 namespace {
 
+struct ByStart {
+  bool ids_by_begin;
+
+  bool operator()(const FunctionEvent* a, const FunctionEvent* b) const {
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns;
+    return ids_by_begin && a->id < b->id;
+  }
+};
+
+// Stable. Moves each event back over those that come after it. False, with the work half done, if that takes more than
+// so many moves.
+bool InsertionSort(EventOrder* order, const ByStart& before, size_t moves) {
+  for (size_t i = 1; i < order->size(); ++i) {
+    FunctionEvent* const event = (*order)[i];
+    size_t at = i;
+    for (; at > 0 && before(event, (*order)[at - 1]); --at) (*order)[at] = (*order)[at - 1];
+    (*order)[at] = event;
+    if (i - at > moves) return false;
+    moves -= i - at;
+  }
+  return true;
+}
+
 struct Entry {
   uint64_t start;  // after the first of all
   FunctionEvent* event;
 };
 
-// A digit of eleven bits a pass: 2048 counters stay in the nearest cache.
-constexpr unsigned kDigitBits = 11;
+// A digit of eight bits a pass: more would need more pages at a time than a processor has at hand.
+constexpr unsigned kDigitBits = 8;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 
-void RadixSort(std::vector<Entry>* entries, uint64_t largest) {
-  std::vector<Entry> other(entries->size());
-  for (unsigned shift = 0; shift < 64 && largest >> shift != 0; shift += kDigitBits) {
+// Stable, linear; by start only.
+void RadixSort(EventOrder* order) {
+  const auto [first, last] = std::minmax_element(order->begin(), order->end(), [](const auto* a, const auto* b) {
+    return a->start_ns < b->start_ns;
+  });
+  const uint64_t smallest = static_cast<uint64_t>((*first)->start_ns);
+  const uint64_t span = static_cast<uint64_t>((*last)->start_ns) - smallest;
+  std::vector<Entry> entries;
+  entries.reserve(order->size());
+  for (FunctionEvent* event : *order) entries.push_back({static_cast<uint64_t>(event->start_ns) - smallest, event});
+  std::vector<Entry> other(entries.size());
+  for (unsigned shift = 0; shift < 64 && span >> shift != 0; shift += kDigitBits) {
     std::array<size_t, kDigits> next{};
-    for (const Entry& entry : *entries) ++next[entry.start >> shift & (kDigits - 1)];
+    for (const Entry& entry : entries) ++next[entry.start >> shift & (kDigits - 1)];
     size_t begin = 0;
     for (size_t& count : next) begin += std::exchange(count, begin);
-    for (const Entry& entry : *entries) other[next[entry.start >> shift & (kDigits - 1)]++] = entry;
-    entries->swap(other);
+    for (const Entry& entry : entries) other[next[entry.start >> shift & (kDigits - 1)]++] = entry;
+    entries.swap(other);
   }
+  for (size_t i = 0; i < entries.size(); ++i) (*order)[i] = entries[i].event;
 }
 
 bool InTree(const FunctionEvent& event) { return event.device_type == DeviceType::kCpu && !event.is_async; }
@@ -40,35 +74,18 @@ bool InTree(const FunctionEvent& event) { return event.device_type == DeviceType
 }  // namespace
 
 void SortByStart(EventOrder* order, bool ids_by_begin) {
-  const auto outer_first = [ids_by_begin](const FunctionEvent* a, const FunctionEvent* b) {
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns;
-    return ids_by_begin && a->id < b->id;
-  };
-  if (order->empty()) return;
-  int64_t first = order->front()->start_ns;
-  int64_t last = first;
-  for (const FunctionEvent* event : *order) {
-    first = std::min(first, event->start_ns);
-    last = std::max(last, event->start_ns);
-  }
-  std::vector<Entry> entries;
-  entries.reserve(order->size());
-  for (FunctionEvent* event : *order) {
-    entries.push_back({static_cast<uint64_t>(event->start_ns) - static_cast<uint64_t>(first), event});
-  }
-  const auto by_start = [](const Entry& a, const Entry& b) { return a.start < b.start; };
-  if (!std::is_sorted(entries.begin(), entries.end(), by_start)) {
-    RadixSort(&entries, static_cast<uint64_t>(last) - static_cast<uint64_t>(first));
-  }
-  for (size_t i = 0; i < entries.size(); ++i) (*order)[i] = entries[i].event;
-  for (size_t i = 0; i < entries.size();) {
-    size_t end = i + 1;
-    while (end < entries.size() && entries[end].start == entries[i].start) ++end;
-    if (end - i > 1) {
-      std::stable_sort(order->begin() + static_cast<std::ptrdiff_t>(i), order->begin() + static_cast<std::ptrdiff_t>(end),
-                       outer_first);
-    }
-    i = end;
+  const ByStart before{ids_by_begin};
+  // Events come in the order of their ends, thread by thread: each outer one has to go back over what is inside it,
+  // which makes as many moves as there are levels, for each event. Many threads make it more.
+  constexpr size_t kUsualLevels = 16;
+  if (InsertionSort(order, before, kUsualLevels * order->size())) return;
+  RadixSort(order);
+  for (auto begin = order->begin(); begin != order->end();) {
+    const auto end = std::find_if(begin, order->end(), [start_ns = (*begin)->start_ns](const FunctionEvent* event) {
+      return event->start_ns != start_ns;
+    });
+    if (end - begin > 1) std::stable_sort(begin, end, before);
+    begin = end;
   }
 }
 

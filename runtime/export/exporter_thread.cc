@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -66,8 +67,7 @@ void ExporterThread::FailToStart(const absl::Status& status) {
 }
 
 void ExporterThread::Open(Lock& lock) {
-  bool reported = false;
-  const absl::Status status = Call(lock, "Open", &reported, [this] { return exporter_->Open(info_); });
+  const absl::Status status = Call(lock, "Open", [this] { return exporter_->Open(info_); });
   if (!status.ok() && active()) Disable(lock, status);
   if (active()) ReadDestination(lock);
 }
@@ -105,7 +105,7 @@ void ExporterThread::ExportEntry(Lock& lock, ExporterQueue::Entry entry) {
   }
   ExportThreads(lock, std::move(entry.missed_threads));
   if (!active()) return;  // the batch has been counted
-  const absl::Status status = Call(lock, "Export", &export_reported_, [&] {
+  const absl::Status status = Call(lock, "Export", [&] {
     absl::Status result = exporter_->Export(*entry.batch);
     entry.batch.reset();  // frees it, and without the lock
     return result;
@@ -122,13 +122,13 @@ void ExporterThread::ExportThreads(Lock& lock, std::vector<ThreadInfo> threads) 
   EventBatch batch;
   batch.threads = std::move(threads);
   // An error is reported, and no more: nothing that is accounted for was in there.
-  Call(lock, "Export", &export_reported_, [&] { return exporter_->Export(batch); }).IgnoreError();
+  Call(lock, "Export", [&] { return exporter_->Export(batch); }).IgnoreError();
 }
 
 absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline) {
   const ExportProgress progress = Progress(lock);
   if (abandoned) return absl::CancelledError("abandoned");
-  const absl::Status status = Call(lock, "Flush", &flush_reported_, [&] {
+  const absl::Status status = Call(lock, "Flush", [&] {
     return exporter_->Flush(progress, clock().ToWallClock(deadline));
   });
   // After an error it is tried again, and no sooner than after an interval.
@@ -144,14 +144,13 @@ void ExporterThread::Close(Lock& lock) {
   if (!active()) return;
   const ExportProgress progress = Progress(lock);
   if (abandoned) return;
-  bool reported = false;
-  const absl::Status closed = Call(lock, "Close", &reported, [&] {
+  const absl::Status closed = Call(lock, "Close", [&] {
     return exporter_->Close(progress, clock().ToWallClock(close_until));
   });
   if (active()) ReadDestination(lock);
   uint64_t not_delivered = 0;
   if (active()) {
-    Call(lock, "NotDelivered", &reported, [&] {
+    Call(lock, "NotDelivered", [&] {
       not_delivered = exporter_->NotDelivered();
       return absl::OkStatus();
     }).IgnoreError();
@@ -162,8 +161,7 @@ void ExporterThread::Close(Lock& lock) {
 
 void ExporterThread::ReadDestination(Lock& lock) {
   std::string text;
-  bool reported = false;
-  Call(lock, "Destination", &reported, [&] {
+  Call(lock, "Destination", [&] {
     text = exporter_->Destination();
     return absl::OkStatus();
   }).IgnoreError();
@@ -193,7 +191,7 @@ ExportProgress ExporterThread::Progress(Lock& lock) {
 }
 
 template <typename Function>
-absl::Status ExporterThread::Call(Lock& lock, const char* what, bool* reported, Function function) {
+absl::Status ExporterThread::Call(Lock& lock, const char* what, Function function) {
   lock.unlock();
   absl::Status status;
   bool threw = true;
@@ -207,13 +205,22 @@ absl::Status ExporterThread::Call(Lock& lock, const char* what, bool* reported, 
   }
   if (threw) {
     Report(absl::StrCat(absl::string_view(status.message()), "; it is disabled"));
-  } else if (!status.ok() && !*reported) {
-    *reported = true;
+  } else if (!status.ok() && IsNews(status)) {
     Report(absl::StrCat(what, " failed: ", status.ToString()));
   }
   lock.lock();
   if (threw && active()) Disable(lock, status);
   return status;
+}
+
+// A full disk fails every call from then on, and each of them for the same reason.
+bool ExporterThread::IsNews(const absl::Status& status) {
+  constexpr size_t kMaxReports = 8;
+  if (reported_.size() >= kMaxReports || std::find(reported_.begin(), reported_.end(), status) != reported_.end()) {
+    return false;
+  }
+  reported_.push_back(status);
+  return true;
 }
 
 void ExporterThread::ForgetSession() {

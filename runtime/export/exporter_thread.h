@@ -68,9 +68,10 @@ class ExporterThread {
   void ReadDestination(Lock& lock);
   void Disable(Lock& lock, const absl::Status& status);
   ExportProgress Progress(Lock& lock);  // asks the session without the lock
-  // Calls the exporter without the lock. An exception disables the exporter; of errors the first one is reported.
+  // Calls the exporter without the lock. An exception disables the exporter; errors are reported, each once.
   template <typename Function>
-  absl::Status Call(Lock& lock, const char* what, bool* reported, Function function);
+  absl::Status Call(Lock& lock, const char* what, Function function);
+  bool IsNews(const absl::Status& status);
 
   std::unique_ptr<Exporter> exporter_;
   SessionInfo info_;  // file_opened is not called any more once the session is forgotten
@@ -82,8 +83,7 @@ class ExporterThread {
   // Something was exported since the last flush, which is due at flush_due_.
   bool dirty_ = false;
   RunnerClock::Time flush_due_;
-  bool export_reported_ = false;
-  bool flush_reported_ = false;
+  std::vector<absl::Status> reported_;  // a few
 };
 
 }  // namespace ferret

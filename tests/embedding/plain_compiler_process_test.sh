@@ -16,6 +16,7 @@ flags=(-O2 -Wall -Wextra -Werror -I"$dist/include" -L"$dist/lib")
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 g++ -std=c++17 "${flags[@]}" "$here/program.cc" -o program -lferret -pthread
+g++ -std=c++17 "${flags[@]}" "$here/event_list_program.cc" -o event_list_program -lferret
 gcc -std=c11 "${flags[@]}" "$here/program.c" -o program_c -lferret
 g++ -std=c++17 "${flags[@]}" "$example" -o train_mlp -lferret -pthread
 
@@ -27,6 +28,10 @@ g++ -std=c++17 "${flags[@]}" "$example" -o train_mlp -lferret -pthread
 [ "$(FERRET_EXPORT=chrome_trace:cc.json ./program)" = "on 0" ] || fail "no recording with FERRET_EXPORT"
 ./program_c chrome_trace:c.json > /dev/null || fail "the C program exited with $?"
 FERRET_EXPORT=chrome_trace:mlp.json.gz ./train_mlp > /dev/null || fail "train_mlp exited with $?"
+
+# Everything that an EventList does is in the library.
+./event_list_program > table.txt || fail "the EventList program exited with $?"
+grep -q "aten::mm .* \[\[2, 3\], \[3, 4\]\]" table.txt || fail "no table of the session's events: $(cat table.txt)"
 
 python3 - <<'PY' || fail "the traces do not hold what was recorded"
 import collections, gzip, json

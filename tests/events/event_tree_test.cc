@@ -249,6 +249,28 @@ TEST(EventTree, EventsUnderABackwardOpGetTheStackOfItsForwardOp) {
   EXPECT_TRUE(unknown.stack().empty());
 }
 
+TEST(EventTree, EventsInAnyOrderAreSortedAndWhatIsEqualKeepsItsPlace) {
+  std::mt19937_64 random(3);
+  for (const bool extreme : {false, true}) {
+    EventList list;
+    std::vector<FunctionEvent*> expected;
+    for (int i = 0; i < 20000; ++i) {
+      FunctionEvent event;
+      event.id = i;
+      event.name = "op";
+      event.is_async = true;
+      event.start_ns = extreme && i % 3 == 0 ? static_cast<int64_t>(random()) : static_cast<int64_t>(random() % 5000);
+      event.end_ns = event.start_ns > INT64_MAX - 10 ? INT64_MAX : event.start_ns + static_cast<int64_t>(random() % 4);
+      expected.push_back(&list.Add(event));
+    }
+    std::stable_sort(expected.begin(), expected.end(), [](const FunctionEvent* a, const FunctionEvent* b) {
+      return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
+    });
+    list.Build();
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(&list[i], expected[i]) << i;
+  }
+}
+
 // What the tree must be, from nothing but the definition, event by event.
 TEST(EventTree, RandomTreesAreThoseOfTheDefinition) {
   std::mt19937 random(20261130);

@@ -157,25 +157,25 @@ const Row kRows[] = {
     {"activity_type", "255", [](Fields& f) { f.activity_type = ActivityType::kKernel; }, "5",
      [](Event e) { return Show(static_cast<int64_t>(e.activity_type)); }},
     {"metadata_json", "", [](Fields& f) { f.metadata_json = "\"a\": 1"; }, "\"a\": 1",
-     [](Event e) { return Show(e.details->metadata_json); }},
-    {"flow_id", "0", [](Fields& f) { f.flow_id = 6; }, "6", [](Event e) { return Show(e.details->flow_id); }},
+     [](Event e) { return Show(e.metadata_json()); }},
+    {"flow_id", "0", [](Fields& f) { f.flow_id = 6; }, "6", [](Event e) { return Show(e.flow_id()); }},
     {"flow_type", "0", [](Fields& f) { f.flow_type = FlowType::kAsyncCpuGpu; }, "2",
-     [](Event e) { return Show(static_cast<int64_t>(e.details->flow_type)); }},
+     [](Event e) { return Show(static_cast<int64_t>(e.flow_type())); }},
     {"flow_start", "false", [](Fields& f) { f.flow_start = true; }, "true",
-     [](Event e) { return Show(e.details->flow_start); }},
+     [](Event e) { return Show(e.flow_start()); }},
     {"external_id", "0", [](Fields& f) { f.external_id = 31; }, "31",
-     [](Event e) { return Show(e.details->external_id); }},
+     [](Event e) { return Show(e.external_id()); }},
     {"linked_correlation_id", "0", [](Fields& f) { f.linked_correlation_id = 32; }, "32",
-     [](Event e) { return Show(e.details->linked_correlation_id); }},
+     [](Event e) { return Show(e.linked_correlation_id()); }},
     {"extra_meta", "{}", [](Fields& f) { f.extra_meta = {{"Collective name", "allreduce"}}; },
      "{Collective name: allreduce}", [](Event e) { return Show(e.extra_meta()); }},
     {"module_hierarchy", "", [](Fields& f) { f.module_hierarchy = "Net.conv1"; }, "Net.conv1",
      [](Event e) { return Show(e.module_hierarchy()); }},
-    {"python_id", "-1", [](Fields& f) { f.python_id = 1; }, "1", [](Event e) { return Show(e.details->python_id); }},
+    {"python_id", "-1", [](Fields& f) { f.python_id = 1; }, "1", [](Event e) { return Show(e.python_id()); }},
     {"python_parent_id", "-1", [](Fields& f) { f.python_parent_id = 2; }, "2",
-     [](Event e) { return Show(e.details->python_parent_id); }},
+     [](Event e) { return Show(e.python_parent_id()); }},
     {"python_module_id", "-1", [](Fields& f) { f.python_module_id = 3; }, "3",
-     [](Event e) { return Show(e.details->python_module_id); }},
+     [](Event e) { return Show(e.python_module_id()); }},
     {"cpu_time_total", "0.000", [](Fields& f) { f.start_us = 1; f.end_us = 3.5; }, "2.500",
      [](Event e) { return Show(e.cpu_time_total()); }},
     {"cpu_time_total: device event", "0.000", [](Fields& f) { f.end_us = 3; f.device_type = DeviceType::kCuda; },
@@ -196,6 +196,19 @@ const Row kRows[] = {
      [](Event e) { return Show(e.self_device_time_total()); }},
     {"device_time", "0.000", [](Fields& f) { f.end_us = 3; f.device_type = f.use_device = DeviceType::kCuda; },
      "3.000", [](Event e) { return Show(e.device_time()); }},
+    {"cpu_time_str", "0.000us", [](Fields& f) { f.end_us = 3; }, "3.000us", [](Event e) { return e.cpu_time_str(); }},
+    {"cpu_time_total_str", "0.000us", [](Fields& f) { f.end_us = 3500; }, "3.500ms",
+     [](Event e) { return e.cpu_time_total_str(); }},
+    {"self_cpu_time_total_str", "0.000us", [](Fields& f) { f.end_us = 2e6; }, "2.000s",
+     [](Event e) { return e.self_cpu_time_total_str(); }},
+    {"device_time_str", "0.000us", [](Fields& f) { f.end_us = 3; f.device_type = f.use_device = DeviceType::kCuda; },
+     "3.000us", [](Event e) { return e.device_time_str(); }},
+    {"device_time_total_str", "0.000us",
+     [](Fields& f) { f.end_us = 3; f.device_type = f.use_device = DeviceType::kCuda; }, "3.000us",
+     [](Event e) { return e.device_time_total_str(); }},
+    {"self_device_time_total_str", "0.000us",
+     [](Fields& f) { f.end_us = 3; f.device_type = f.use_device = DeviceType::kCuda; }, "3.000us",
+     [](Event e) { return e.self_device_time_total_str(); }},
     {"key", "", [](Fields& f) { f.name = "aten::mm"; }, "aten::mm", [](Event e) { return Show(e.key()); }},
     {"is_backward", "false", [](Fields& f) { f.fwd_thread = 1; }, "true", [](Event e) { return Show(e.is_backward()); }},
     {"cpu_parent", "none", [](Fields&) {}, "none",
@@ -253,6 +266,41 @@ TEST(FunctionEvent, MetadataHasTheNamesThatATraceHas) {
   fields.device_resource_id = 7;
   fields.external_id = 17;
   EXPECT_EQ(Show(MakeFunctionEvent(list, fields).metadata()), "{External id: 17, device: 1, stream: 7}");
+}
+
+TEST(FunctionEvent, EventMetadataHasTheNamesAndTypesOfPyTorchs) {
+  EventList list;
+  Fields fields;
+  fields.extra_meta = {{"Collective name", "\"allreduce\""}, {"In msg nelems", "1024"}, {"Is asynchronized op", "true"},
+                       {"Group size", "many"}, {"unknown", "1"}};
+  fields.typed_metadata = {{"grid", std::vector<int64_t>{8, 1, 1}}, {"block", std::string("[128, 1, 1]")},
+                           {"memory bandwidth (GB/s)", int64_t{5}}, {"warps per SM", 0.5}, {"context", 1.5}};
+  EXPECT_EQ(Show(MakeFunctionEvent(list, fields).event_metadata()),
+            "{bandwidth_gb_s: 5.000, block: [128, 1, 1], collective_name: allreduce, grid: [8, 1, 1], "
+            "in_msg_nelems: 1024, is_async: true, warps_per_sm: 0.500}");
+}
+
+TEST(FunctionEvent, PercentagesAreSharesOfTheSelfTimesOfTheList) {
+  EventList list({0, DeviceType::kCuda});
+  FunctionEvent& outer = AddOp(list, "outer", 0, 8);
+  FunctionEvent& inner = AddOp(list, "inner", 1, 3);
+  Fields fields = Op("kernel", 2, 5);
+  fields.device_type = DeviceType::kCuda;
+  FunctionEvent& kernel = AddTo(list, fields);
+  fields.is_user_annotation = true;  // around the kernel, counts its time again
+  AddTo(list, fields);
+  fields = Op("async", 0, 100);
+  fields.is_async = true;
+  FunctionEvent& async = AddTo(list, fields);
+  list.Build();
+  EXPECT_DOUBLE_EQ(list.self_cpu_percent(outer), 75);
+  EXPECT_DOUBLE_EQ(list.total_cpu_percent(outer), 100);
+  EXPECT_DOUBLE_EQ(list.self_cpu_percent(inner), 25);
+  EXPECT_DOUBLE_EQ(list.total_device_percent(kernel), 100);
+  EXPECT_DOUBLE_EQ(list.total_cpu_percent(async), 0);
+  AddOp(list, "later", 200, 208);
+  list.Build();
+  EXPECT_DOUBLE_EQ(list.self_cpu_percent(outer), 37.5);
 }
 
 TEST(FunctionEvent, TimesKeepTheirNanosecondsAndDoNotOverflow) {
@@ -328,6 +376,16 @@ TEST(FunctionEvent, WhatDoesNotFitIntoATreeIsRefused) {
   EXPECT_NE(list.append_kernel(parent, "k", 0, -1).find("duration"), std::string::npos);
   EXPECT_EQ(ChildNames(parent), Strings{"child"});
   EXPECT_TRUE(parent.kernels().empty());
+}
+
+TEST(FunctionEvent, DeviceTimesOfATreeBuiltByHandAreAddedUpInAnyOrderOfTheList) {
+  EventList list({0, DeviceType::kCuda});
+  FunctionEvent& child = AddOp(list, "child", 0, 10);
+  FunctionEvent& parent = AddOp(list, "parent", 0, 10);
+  ASSERT_EQ(list.append_cpu_child(parent, child), "");
+  ASSERT_EQ(list.set_cpu_parent(child, parent), "");
+  ASSERT_EQ(list.append_kernel(child, "k", 0, 2), "");
+  EXPECT_DOUBLE_EQ(RowNamed(list.key_averages(), "parent")->device_time_total(), 2);
 }
 
 TEST(FunctionEvent, ToStringShowsWhatItIsInOneLine) {

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small trainings, each run under torch.profiler inside of an annotation "parity:NAME".
 
-    python3 parity_programs.py FOLDER NAME...      writes FOLDER/NAME.json, torch.profiler's trace of each
+    python3 parity_programs.py [--shapes] FOLDER NAME...
+
+writes FOLDER/NAME.json, torch.profiler's trace of each; with the arguments of operators if --shapes is given, and then
+FOLDER/NAME.events as well, what the trace does not say: [[name, start, thread, forward thread, number, scope, async], …].
 """
+import json
 import pathlib
 import runpy
 import sys
@@ -12,6 +16,7 @@ import warnings
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.checkpoint import checkpoint
 
@@ -180,16 +185,104 @@ def odd_names():
             pass
 
 
-def run(name, folder):
+@program
+def unusual_arguments():
+    """Of every kind that operators take."""
+    x = torch.randn(2, 3, requires_grad=True)
+    everything = [
+        nn.functional.gelu(x, approximate="tanh"),
+        x.add(1, alpha=2.5),
+        x.sum(dim=[0, 1]),
+        x.detach().reshape([1] * 40 + [6]),
+        torch.stack([x] * 40),
+        torch.cat([x] * 30),
+        torch.cat([x] * 31),
+        x[torch.tensor([0, 1])],
+        x[:, None, torch.tensor([0, 2])],
+        x.to(torch.bfloat16),
+        x.to(torch.float64).to(torch.float16),
+        x.clamp(min=float("-inf")),
+        x.clamp(max=1e-30),
+        x * float("nan"),
+        torch.einsum("ij,ij->i", x, x),
+        nn.functional.interpolate(x[None, None], scale_factor=[1.5, 1.5]),
+        x.masked_fill(torch.ones(2, 3, dtype=torch.bool), -1e30),
+        x.t().contiguous(),
+        x.as_strided((2, 2), (0, 1)),
+        torch.empty(0, 3, dtype=torch.int16),
+        torch.zeros(2, dtype=torch.complex64) * torch.ones(2),
+        torch.arange(5, dtype=torch.uint8).to(torch.int8).to(torch.int32),
+        torch.full((2,), 2**62),
+        nn.functional.pad(x, [1, 2, 0, 0]),
+        torch.histc(x.detach(), bins=4),
+        torch.meshgrid(torch.arange(2), torch.arange(3), indexing="ij"),
+        torch.empty_like(x, memory_format=torch.preserve_format),
+    ]
+    torch._foreach_add([t for t in everything if torch.is_tensor(t) and t.is_floating_point()], 1.0)
+    x.exp().sum().backward()
+
+
+@program
+def unusual_tensors():
+    """Whose sizes are no plain integers, or are asked for in unusual ways."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = torch.eye(3)
+        x.to_sparse().coalesce().to_dense()
+        x.to_sparse_csr().matmul(x)
+        parts = [torch.randn(2, 3), torch.randn(4, 3)]
+        for layout in (torch.strided, torch.jagged):
+            nested = torch.nested.nested_tensor(parts, layout=layout, requires_grad=True)
+            (nested * 2).sin()
+        torch.func.vmap(lambda a: (a @ a).sum())(torch.randn(2, 3, 3))
+        torch.func.grad(lambda a: a.sin().sum())(x)
+        torch.func.functionalize(lambda a: a.add(1).add_(2))(x)
+        with FakeTensorMode() as mode:
+            mode.from_tensor(x).matmul(mode.from_tensor(x))
+        torch.empty(3, device="meta").add(1)
+        (Recounted(x) + 1).sum()
+    for _ in range(5):
+        torch.ones(3).add_(1)
+
+
+class Recounted(torch.Tensor):
+    """A class that answers for its sizes itself."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        wrapper = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dispatch_sizes_strides_policy="sizes",
+                                                      dtype=inner.dtype)
+        wrapper.inner = inner
+        return wrapper
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        def plain(value):
+            return value.inner if isinstance(value, cls) else value
+
+        if function is torch.ops.aten.sym_size.default:
+            return plain(args[0]).size()
+        if function is torch.ops.aten.sym_stride.default:
+            return plain(args[0]).stride()
+        return function(*map(plain, args), **(kwargs or {}))
+
+
+def run(name, folder, shapes):
     torch.manual_seed(0)
     everything = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
-    with profile(activities=[ProfilerActivity.CPU], experimental_config=everything) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=shapes, with_flops=shapes,
+                 experimental_config=everything) as profiler:
         with record_function(f"parity:{name}"):
             PROGRAMS[name]()
     profiler.export_chrome_trace(str(pathlib.Path(folder) / f"{name}.json"))
+    if shapes:
+        events = [[e.name(), e.start_ns(), e.start_thread_id(), e.fwd_thread_id(), e.sequence_nr(), e.scope(), e.is_async()]
+                  for e in profiler.profiler.kineto_results.events()]
+        (pathlib.Path(folder) / f"{name}.events").write_text(json.dumps(events), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    out, *names = sys.argv[1:]
+    with_shapes = sys.argv[1] == "--shapes"
+    out, *names = sys.argv[2 if with_shapes else 1:]
     for each in names:
-        run(each, out)
+        run(each, out, with_shapes)

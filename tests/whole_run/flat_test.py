@@ -35,9 +35,10 @@ def pieces(path):
 class FlatTest(unittest.TestCase):
     def test_memory_after_the_first_tenth_does_not_grow_and_the_sum_is_exact(self):
         path = recorded.folder("flat") / "trace.json.gz"
+        sums = path.parent / "table.json"
         # Small bounds, so that what may grow up to a bound has reached it in the first tenth.
         said = json.loads(recorded.record(
-            RECORD_SCOPES, f"{path},chrome_trace:/dev/null", SCOPES, PER_SECOND, timeout=3600,
+            RECORD_SCOPES, f"{path},chrome_trace:/dev/null,table:{sums}?format=json", SCOPES, PER_SECOND, timeout=3600,
             env={"FERRET_BUFFER_SIZE": "4M", "FERRET_EXPORTER_QUEUE": "4M"}))
         growth = (said["kb_highest_after"] - said["kb_after_tenth"]) / 1024
         self.assertGreater(said["kb_after_tenth"], 0)
@@ -57,6 +58,12 @@ class FlatTest(unittest.TestCase):
         # What the recorder lost; the exporter counts its own losses beside them.
         self.assertEqual(said["lost"], lost - account["lost"].get("exporter_dropped", 0))
         self.assertGreater(counts["slices"], SCOPES / 100)
+        table = json.loads(sums.read_text())
+        (row,) = [row for row in table["rows"] if row["key"] == "scope"]
+        self.assertEqual(row["count"] + said["lost"] + table["lost"]["exporter_dropped"], SCOPES)
+        self.assertEqual(sum(count for _, count in row["histogram"]), row["count"])
+        print(f"table: {row['count']} of them averaged, {table['lost']['exporter_dropped']} not")
+        self.assertGreater(row["count"], SCOPES / 100)
         self.assertLess(growth, 16)
 
 

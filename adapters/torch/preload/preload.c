@@ -25,9 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
+#include "adapters/torch/preload/real_dlopen.h"
 
-typedef void* (*dlopen_function)(const char* name, int mode);
+#define EXPORTED __attribute__((visibility("default")))
 
 // Relaxed everywhere: the value is the same whoever finds it.
 static _Atomic(dlopen_function) real_dlopen;
@@ -41,7 +41,7 @@ static atomic_int state;
 // Written by the constructor before the state is kWatching.
 static char adapter_path[PATH_MAX];
 
-static dlopen_function RealDlopen(void) {
+dlopen_function RealDlopen(void) {
   dlopen_function function = atomic_load_explicit(&real_dlopen, memory_order_relaxed);
   if (function == NULL) {
     function = (dlopen_function)dlsym(RTLD_NEXT, "dlopen");

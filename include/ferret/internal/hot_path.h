@@ -22,12 +22,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "ferret/internal/export_symbol.h"
 #include "ferret/internal/record_format.h"
 
 #define FERRET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FERRET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define FERRET_COLD __attribute__((cold, noinline))
-#define FERRET_EXPORT_SYMBOL __attribute__((visibility("default")))
 
 namespace ferret::internal {
 
