@@ -63,12 +63,14 @@ absl::Status TableExporter::Export(const EventBatch& batch) {
     end_ns = std::max(end_ns, event.end_ns);
   }
   end_ns_ = end_ns;
+  attempts_ += batch.count();
   return absl::OkStatus();
 }
 
 absl::Status TableExporter::OpenOutput() {
   if (target_ == TableExporterOptions::kStderr) {
     output_ = ReportOutput::Stderr();
+    destination_ = output_->path();
     return absl::OkStatus();
   }
   PathContext context;
@@ -117,9 +119,12 @@ absl::Status TableExporter::Flush(const ExportProgress& progress, absl::Time) {
 
 absl::Status TableExporter::Close(const ExportProgress& progress, absl::Time) {
   absl::Status status = Print(progress);
-  if (output_ == nullptr) return status;
-  status.Update(output_->Finish());
-  if (output_->is_file()) destination_ = output_->path();
+  if (output_ != nullptr && status.ok()) {
+    status = output_->Finish();
+    if (output_->is_file()) destination_ = output_->path();
+  }
+  // What came before may be there, in an earlier report, but nobody can tell how much of it.
+  if (!status.ok()) not_delivered_ = attempts_;
   return status;
 }
 

@@ -40,6 +40,7 @@ class TableExporter final : public Exporter {
   absl::Status Export(const EventBatch& batch) override;
   absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
+  uint64_t NotDelivered() const override { return not_delivered_; }
   std::string Destination() const override { return destination_; }
 
   const table::Aggregate& aggregate() const { return aggregate_; }
@@ -56,6 +57,8 @@ class TableExporter final : public Exporter {
   std::unique_ptr<table::ReportOutput> output_;  // from the first report on
   std::string destination_;
   int64_t end_ns_ = 0;
+  uint64_t attempts_ = 0;  // as EventBatch::count() counts
+  uint64_t not_delivered_ = 0;
   absl::Time printed_;
 };
 

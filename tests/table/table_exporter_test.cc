@@ -200,6 +200,17 @@ TEST_F(TableExporterTest, AFileThatCannotBeWrittenIsAnError) {
   EXPECT_FALSE(directory->Close({}, absl::InfiniteFuture()).ok());
 }
 
+TEST_F(TableExporterTest, WhatCouldNotBeWrittenInTheEndIsCounted) {
+  auto exporter = Make("table:/dev/full");
+  ASSERT_TRUE(exporter->Export(Batch({{"first", 1}, {"second", 1}})).ok());
+  EXPECT_FALSE(exporter->Close({}, absl::InfiniteFuture()).ok());
+  EXPECT_EQ(exporter->NotDelivered(), 2u);
+  auto fine = Make("table:/dev/null");
+  ASSERT_TRUE(fine->Export(Batch({{"first", 1}})).ok());
+  EXPECT_TRUE(fine->Close({}, absl::InfiniteFuture()).ok());
+  EXPECT_EQ(fine->NotDelivered(), 0u);
+}
+
 TEST(TableExporterSpec, BadParametersAreNamedWithWhatIsAllowed) {
   const struct {
     const char *spec, *named, *allowed;
