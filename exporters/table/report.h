@@ -26,8 +26,8 @@ struct ReportSource {
 // Ends with a newline.
 std::string TextReport(const ReportSource& source);
 
-// One line: an object with "rows", whose figures are integer nanoseconds and bytes. Percentiles of several processes come
-// from adding up their "histogram"s, pairs of the least duration in a bucket and its count.
+// One line: an object with "rows", whose figures are integer nanoseconds and bytes. Percentiles of several processes
+// come from adding up their "histogram"s, pairs of the least duration in a bucket and its count.
 std::string JsonReport(const ReportSource& source);
 
 }  // namespace ferret::table

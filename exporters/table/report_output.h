@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where reports go. On standard error, in a pipe or a device they follow each other; a regular file holds the latest one,
-// under <path>.tmp until the end, so that it is there after a kill too (see file_claim.h).
+// Where reports go. On standard error, in a pipe or a device they follow each other; a regular file holds the latest
+// one, under <path>.tmp until the end, so that it is there after a kill too (see file_claim.h).
 
 #ifndef FERRET_EXPORTERS_TABLE_REPORT_OUTPUT_H_
 #define FERRET_EXPORTERS_TABLE_REPORT_OUTPUT_H_

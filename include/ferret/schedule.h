@@ -12,8 +12,8 @@
 //     ferret::Start("chrome_trace:trace.json", schedule);
 //
 // Steps end where the program calls ferret::Step, or else where an optimizer's step ends (with the PyTorch adapter).
-// Outside of the active steps recording is off: a scope costs a load and a branch, and PyTorch's operators run without a
-// callback. Nothing of that time counts as lost. A warm-up is time in which nothing is recorded either: torch.profiler
+// Outside of the active steps recording is off: a scope costs a load and a branch, and PyTorch's operators run without
+// a callback. Nothing of that time counts as lost. A warm-up is time in which nothing is recorded either: torch.profiler
 // throws away what it sees then, and Ferret has nothing to warm up. What is open when recording goes off ends there.
 
 #ifndef FERRET_SCHEDULE_H_

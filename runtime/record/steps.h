@@ -16,7 +16,8 @@ enum class StepSource : uint8_t { kProgram, kOptimizer };
 // Called on the thread whose step ended, after the records of the step; may pause and resume recording.
 using StepHook = void (*)(StepSource source, uint64_t number);
 
-// From here on every end of a step is told to `hook`; nullptr tells nobody. A late thread may call the last one once more.
+// From here on every end of a step is told to `hook`; nullptr tells nobody. A late thread may call the last one once
+// more.
 void SetStepHook(StepHook hook);
 
 // Records that the step of that number begins here, on this thread.

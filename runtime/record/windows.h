@@ -4,9 +4,9 @@
 // Windows: the stretches of time that a session records in. A session without a schedule has one, from start to stop;
 // with one it has any number, and nothing is recorded between them.
 //
-// Chunks carry the number of the window that they were opened in, and a thread opens a new chunk with its first record in
-// a new window. What a late thread writes into its old chunk after the window's end belongs to nothing any more; the drain
-// asks here when that end was.
+// Chunks carry the number of the window that they were opened in, and a thread opens a new chunk with its first record
+// in a new window. What a late thread writes into its old chunk after the window's end belongs to nothing any more; the
+// drain asks here when that end was.
 
 #ifndef FERRET_RUNTIME_RECORD_WINDOWS_H_
 #define FERRET_RUNTIME_RECORD_WINDOWS_H_
@@ -19,7 +19,8 @@ namespace ferret::internal {
 // Begin and End are called by whoever turns recording on and off, one at a time; the rest by any thread.
 class Windows {
  public:
-  // As many ends are remembered. A thread that comes back after more windows has its open scopes closed at its last record.
+  // As many ends are remembered. A thread that comes back after more windows has its open scopes closed at its last
+  // record.
   static constexpr uint32_t kRemembered = 1024;
   // Answers of EndOf besides clock ticks.
   static constexpr uint64_t kNotEnded = 0;

@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// ObserverList: functions that are told when something goes on and off, in the order in which they were added. One that is
-// added while it is on hears of it at once. Any thread; calls happen under the list's lock.
+// ObserverList: functions that are told when something goes on and off, in the order in which they were added. One that
+// is added while it is on hears of it at once. Any thread; calls happen under the list's lock.
 
 #ifndef FERRET_RUNTIME_SESSION_OBSERVER_LIST_H_
 #define FERRET_RUNTIME_SESSION_OBSERVER_LIST_H_

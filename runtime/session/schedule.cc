@@ -45,7 +45,8 @@ bool ParseNumber(absl::string_view text, uint64_t* number) {
 // A time of whole milliseconds, as 1.5s or 20ms.
 bool ParseMilliseconds(absl::string_view text, uint64_t* number) {
   absl::Duration time;
-  if (!absl::ParseDuration(text, &time) || time < absl::ZeroDuration() || time == absl::InfiniteDuration()) return false;
+  if (!absl::ParseDuration(text, &time)) return false;
+  if (time < absl::ZeroDuration() || time == absl::InfiniteDuration()) return false;
   *number = static_cast<uint64_t>(absl::ToInt64Milliseconds(time));
   return absl::Milliseconds(*number) == time;
 }

@@ -86,9 +86,12 @@ TEST(Schedule, TextReadsBackAsItself) {
 
 TEST(Schedule, TextOfAnotherFormIsRefused) {
   for (const char* text :
-       {"", "active", "active=", "active=-1", "active=+1", "active= 1", "active=1.5", "active=1s", "active=1,", ",active=1",
-        "Active=1", "active=1;wait=2", "skip_first_wait=2,active=1", "time:active=5", "time:active=-5s", "time:active=inf",
-        "time:active=1us", "time:active=1s,repeat=1s", "time:time:active=1s", "active=99999999999999999999", "steps=3"}) {
+       {"", "active", "active=", "active=-1", "active=+1", "active= 1", "active=1.5", "active=1s", "active=1,",
+        ",active=1",
+        "Active=1", "active=1;wait=2", "skip_first_wait=2,active=1", "time:active=5", "time:active=-5s",
+        "time:active=inf",
+        "time:active=1us", "time:active=1s,repeat=1s", "time:time:active=1s", "active=99999999999999999999",
+        "steps=3"}) {
     Schedule schedule;
     schedule.wait = 77;
     EXPECT_FALSE(ParseSchedule(text, &schedule)) << text;

@@ -79,7 +79,8 @@ TEST_F(TableExporterTest, WritesTheTableIntoAFileWithPercentilesAndLosses) {
   EXPECT_EQ(exporter->Destination(), folder_ / "out.txt");
   const std::string text = ReadFile(folder_ / "out.txt");
   for (const char* part : {"aten::add", "p50", "p95", "p99", "max", "4.000ms", "99 events", "train", "# of Calls",
-                           "Self CPU time total: 4.098ms", "Lost: 15 events (pool_exhausted 12, exporter_dropped 3)\n"}) {
+                           "Self CPU time total: 4.098ms",
+                           "Lost: 15 events (pool_exhausted 12, exporter_dropped 3)\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
 }
@@ -92,7 +93,8 @@ TEST_F(TableExporterTest, SortsLimitsAndSaysWhatIsNotShown) {
   EXPECT_LT(text.find("long"), text.find("middle"));
   EXPECT_EQ(text.find("short"), std::string::npos) << text;
   EXPECT_NE(text.find("Rows: 2 of 4 (row_limit)\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("Row (other): the 2 events of all keys after the first 3 (max_keys)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Row (other): the 2 events of all keys after the first 3 (max_keys)\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("Lost: nothing\n"), std::string::npos) << text;
 }
 

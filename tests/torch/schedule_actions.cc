@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints what schedules do: for each line `STEPS SCHEDULE` of standard input one line with a digit for each step from 0,
-// ScheduleAction's.
+// Prints what schedules do: for each line `STEPS SCHEDULE` of standard input one line with a digit for each step from
+// 0, ScheduleAction's.
 
 #include <iostream>
 #include <string>
