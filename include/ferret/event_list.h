@@ -18,6 +18,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,8 +30,6 @@
 #include "ferret/function_event_avg.h"
 
 namespace ferret {
-
-using MemoryRecord = MemoryEvent;
 
 class FERRET_EXPORT_SYMBOL EventList {
  public:

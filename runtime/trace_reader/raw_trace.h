@@ -47,7 +47,7 @@ struct RawEvent {
 };
 
 struct RawMemory {
-  MemoryRecord record;  // its time is relative to the base, its thread is 0
+  MemoryEvent record;  // its time is relative to the base, its thread is 0
   RowIndex row = 0;
 };
 
