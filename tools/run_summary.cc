@@ -28,7 +28,7 @@ std::string Shown(const std::string& path) {
 // "a", "2 traces: a, b", "9 traces: a, b, c, d and 5 more"
 std::string List(const std::vector<std::string>& paths) {
   constexpr size_t kMostNamed = 4;
-  std::string list = paths.size() == 1 ? "" : absl::StrCat(paths.size(), " traces: ");
+  std::string list = paths.size() == 1 ? "" : absl::StrCat(paths.size(), " outputs: ");
   for (size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
     absl::StrAppend(&list, i == 0 ? "" : ", ", Shown(paths[i]));
   }

@@ -3,14 +3,28 @@
 
 #include "adapters/torch/callbacks.h"
 
+#include <c10/core/DeviceType.h>
+
 #include "adapters/torch/details.h"
 #include "adapters/torch/name_cache.h"
 #include "adapters/torch/op_context.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/internal/hot_path.h"
+#include "ferret/record_scope.h"
 
 namespace ferret::torch_adapter {
 namespace {
+
+// Kinds of scopes and of devices go through Ferret as numbers.
+static_assert(static_cast<int>(RecordScope::kBackwardFunction) == static_cast<int>(at::RecordScope::BACKWARD_FUNCTION));
+static_assert(static_cast<int>(RecordScope::kUserScope) == static_cast<int>(at::RecordScope::USER_SCOPE));
+static_assert(static_cast<int>(RecordScope::kStaticRuntimeModel) ==
+              static_cast<int>(at::RecordScope::STATIC_RUNTIME_MODEL));
+static_assert(static_cast<int>(DeviceType::kCuda) == static_cast<int>(c10::DeviceType::CUDA));
+static_assert(static_cast<int>(DeviceType::kXpu) == static_cast<int>(c10::DeviceType::XPU));
+static_assert(static_cast<int>(DeviceType::kHpu) == static_cast<int>(c10::DeviceType::HPU));
+static_assert(static_cast<int>(DeviceType::kMtia) == static_cast<int>(c10::DeviceType::MTIA));
+static_assert(static_cast<int>(DeviceType::kPrivateUse1) == static_cast<int>(c10::DeviceType::PrivateUse1));
 
 internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_async) {
   using internal::RecordHeader;

@@ -25,7 +25,7 @@ enum class RecordScope : uint8_t {
 };
 
 // c10::DeviceType, same numbers, for the devices that events can be on.
-enum class DeviceType : int8_t { kCpu = 0, kCuda = 1, kXpu = 12, kHpu = 18, kMtia = 21, kPrivateUse1 = 20 };
+enum class DeviceType : int8_t { kCpu = 0, kCuda = 1, kXpu = 12, kHpu = 15, kMtia = 19, kPrivateUse1 = 20 };
 
 }  // namespace ferret
 

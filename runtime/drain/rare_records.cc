@@ -14,6 +14,7 @@
 #include "runtime/events/detail_reader.h"
 #include "runtime/events/flops.h"
 #include "runtime/record/name_table.h"
+#include "runtime/record/recorder.h"
 
 namespace ferret::internal {
 namespace {
@@ -23,7 +24,7 @@ constexpr size_t kMaxScopeDetails = 1024 * 1024;
 
 bool IsCpuMemory(DeviceType type) {
   // MKLDNN and IDEEP allocate in the CPU's memory, too.
-  constexpr int kMkldnn = 5, kIdeep = 7;
+  constexpr int kMkldnn = 2, kIdeep = 5;
   const int number = static_cast<int>(type);
   return type == DeviceType::kCpu || number == kMkldnn || number == kIdeep;
 }
@@ -135,7 +136,11 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       // Details without a scope have nobody whom they could describe.
       if (trace.open.empty()) return;
       std::string& details = ExtrasOf(trace.open.back()).details;
-      if (details.size() + length <= kMaxScopeDetails) details.append(record + kDetailsBytes, length);
+      if (details.size() + length <= kMaxScopeDetails) {
+        details.append(record + kDetailsBytes, length);
+      } else {
+        Recorder::CountLostDetails();
+      }
       return;
     }
     case RecordType::kMemory:

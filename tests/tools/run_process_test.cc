@@ -261,7 +261,7 @@ TEST(FerretRun, SaysInOneLineWhereTheTraceIs) {
             "ferret: trace.json: 12 events, none lost\n");
   const std::string two =
       "for i in 1 2; do printf '%d\\tclose\\t12\\t3\\tt-%d.json\\n' $i $i >> $FERRET_RUN_REPORT; done";
-  EXPECT_EQ(RunShell(two).err, "ferret: 2 traces: t-1.json, t-2.json: 24 events, 6 lost\n");
+  EXPECT_EQ(RunShell(two).err, "ferret: 2 outputs: t-1.json, t-2.json: 24 events, 6 lost\n");
 }
 
 TEST(FerretRun, TraceOfAKilledCommandGetsItsName) {

@@ -33,13 +33,13 @@ TEST(RunSummary, OneTrace) {
 
 TEST(RunSummary, EventsOfAProcessWithTwoExportersCountOnce) {
   EXPECT_THAT(FinishRun(Closed({{1, 10, 0, "a"}, {1, 10, 4, "b"}, {2, 1, 1, "c"}}), kRun),
-              ElementsAre("3 traces: a, b, c: 11 events, 5 lost"));
+              ElementsAre("3 outputs: a, b, c: 11 events, 5 lost"));
 }
 
 TEST(RunSummary, ManyTracesStayOneLine) {
   RunReport report;
   for (int pid = 1; pid <= 64; ++pid) report.closed.push_back({pid, 1, 0, "t" + std::to_string(pid)});
-  EXPECT_THAT(FinishRun(report, kRun), ElementsAre("64 traces: t1, t2, t3, t4 and 60 more: 64 events, none lost"));
+  EXPECT_THAT(FinishRun(report, kRun), ElementsAre("64 outputs: t1, t2, t3, t4 and 60 more: 64 events, none lost"));
 }
 
 TEST(RunSummary, ADestinationThatProcessesShareIsOne) {
@@ -62,7 +62,7 @@ TEST(RunSummary, FilesOfKilledProcessesGetTheirNames) {
                    {2, folder / "b.tmp", folder / "b"}};
   report.closed = {{3, 1, 0, "c"}};
   EXPECT_THAT(FinishRun(report, kRun),
-              ElementsAre("c: 1 event, none lost", "2 traces: " + (folder / "a") + ", " + (folder / "b") +
+              ElementsAre("c: 1 event, none lost", "2 outputs: " + (folder / "a") + ", " + (folder / "b") +
                                                        ": cut short, the process was killed"));
   EXPECT_EQ(ReadFile(folder / "a"), "a");
 }
