@@ -9,10 +9,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,7 @@ std::mutex& Mutex() {
 }
 at::CallbackHandle g_callback = at::INVALID_CALLBACK_HANDLE;
 bool g_exiting = false;
+bool g_scheduled = false;
 
 void SetCallback(bool registered) {
   try {
@@ -67,17 +70,37 @@ void Prepare(uint32_t wants) {
   }
 }
 
+// Takes Python's lock, so only on the thread that starts the session (or loads this library in one): the windows of a
+// schedule begin on threads that may have others wait for them.
+void PrepareSession() { Prepare(internal::g_switch.wants.load(std::memory_order_relaxed)); }
+
 void OnSession(bool recording) {
   std::lock_guard<std::mutex> lock(Mutex());
   if (g_exiting) return;
-  if (recording) Prepare(internal::g_switch.wants.load(std::memory_order_relaxed));
+  if (recording && !g_scheduled) PrepareSession();
   SetCallback(recording);
+}
+
+// Comes before any window of the schedule.
+void OnSchedule(bool on) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  if (g_exiting) return;
+  g_scheduled = on;
+  if (on) PrepareSession();
+}
+
+// Another thread may have held the lock, or PyTorch's, which is not there in the child: it leaves both alone.
+void OnFork() {
+  new (&Mutex()) std::mutex;
+  g_exiting = true;
+  ForgetStepCounterInChild();
 }
 
 // PyTorch's list of callbacks is about to be destroyed, and threads that still run go on reading it: an empty list does
 // them no harm, what was in it would. The session stops later, and leaves the list alone.
 void OnExit() {
   std::lock_guard<std::mutex> lock(Mutex());
+  if (g_exiting) return;  // a forked child
   g_exiting = true;
   SetCallback(false);
   RemoveStepCounterForGood();
@@ -110,6 +133,8 @@ __attribute__((constructor)) void Load() {
   at::hasGlobalCallbacks();
   std::atexit(&OnExit);
   internal::SetThreadIdProvider(&at::RecordFunction::currentThreadId);
+  pthread_atfork(nullptr, nullptr, &OnFork);
+  internal::AddStepObserver(&OnSchedule);
   internal::AddSessionObserver(&OnSession);
   InstallStepCounter();
 }

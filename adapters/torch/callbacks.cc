@@ -76,7 +76,8 @@ std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) { ret
 
 std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn) {
   std::unique_ptr<OpContext> context = BeginContext(fn);
-  if (context != nullptr) RecordDetailsOf(fn);
+  // Details go to the innermost open scope of the thread, which an asynchronous one never is.
+  if (context != nullptr && !context->is_async) RecordDetailsOf(fn);
   return context;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,12 +17,11 @@
 
 namespace ferret::torch_adapter {
 
-// What a thread has written of a function. An address alone says little, since a function may be gone and its memory
-// used again: all that the text is made from has to lie where it lay.
+// What a thread has written of a function. Addresses say little, since a function may be gone and its memory used again,
+// as that of generated code is at once: so the characters that the text is made from are compared by their hash.
 struct FrameText {
   const void* code;
-  const void* file;
-  const void* name;
+  size_t characters;  // hash of the file's and the function's
   size_t file_length;
   size_t name_length;
   int32_t first_line;
@@ -68,10 +68,16 @@ std::string Describe(const PythonCode& code) {
   return frame;
 }
 
-bool Matches(const FrameText& slot, const PythonCode& code) {
-  return slot.code == code.object && slot.file == code.file.object && slot.name == code.name.object &&
-         slot.file_length == code.file.length && slot.name_length == code.name.length &&
-         slot.first_line == code.first_line;
+size_t HashOf(const PythonText& text) {
+  if (text.data == nullptr) return 0;
+  return std::hash<std::string_view>()({static_cast<const char*>(text.data), text.length * (text.ascii ? 1 : text.kind)});
+}
+
+size_t HashOf(const PythonCode& code) { return HashOf(code.file) * 31 + HashOf(code.name); }
+
+bool Matches(const FrameText& slot, const PythonCode& code, size_t characters) {
+  return slot.code == code.object && slot.characters == characters && slot.file_length == code.file.length &&
+         slot.name_length == code.name.length && slot.first_line == code.first_line;
 }
 
 FrameText* SlotOf(const void* code) {
@@ -95,12 +101,12 @@ bool WriteFrame(std::string_view frame, internal::DetailWriter& writer) {
 
 bool WriteCode(const PythonCode& code, internal::DetailWriter& writer) {
   FrameText* const slot = SlotOf(code.object);
-  if (slot != nullptr && Matches(*slot, code)) return WriteFrame({slot->text, slot->length}, writer);
+  const size_t characters = HashOf(code);
+  if (slot != nullptr && Matches(*slot, code, characters)) return WriteFrame({slot->text, slot->length}, writer);
   const std::string frame = Describe(code);
   if (slot != nullptr && frame.size() <= sizeof(slot->text)) {
     slot->code = code.object;
-    slot->file = code.file.object;
-    slot->name = code.name.object;
+    slot->characters = characters;
     slot->file_length = code.file.length;
     slot->name_length = code.name.length;
     slot->first_line = code.first_line;

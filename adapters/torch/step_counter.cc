@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "adapters/torch/name_cache.h"
 #include "adapters/torch/torch_api.h"
@@ -82,6 +83,11 @@ void RemoveStepCounterForGood() {
   std::lock_guard<std::mutex> lock(Mutex());
   g_counting = false;
   Renew();
+  g_exiting = true;
+}
+
+void ForgetStepCounterInChild() {
+  new (&Mutex()) std::mutex;  // another thread may have held it
   g_exiting = true;
 }
 

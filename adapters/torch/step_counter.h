@@ -16,6 +16,9 @@ void InstallStepCounter();
 // From here on PyTorch's list of callbacks is not touched any more.
 void RemoveStepCounterForGood();
 
+// In a forked child: nothing is counted in it.
+void ForgetStepCounterInChild();
+
 }  // namespace ferret::torch_adapter
 
 #endif  // FERRET_ADAPTERS_TORCH_STEP_COUNTER_H_

@@ -32,6 +32,7 @@ std::string_view TextStore::Intern(std::string_view text) {
   if (found != index_.end()) return {found->data(), found->size()};
   const std::string& stored = texts_.emplace_back(text);
   index_.insert(stored);
+  bytes_ += stored.size();
   return stored;
 }
 
@@ -54,25 +55,30 @@ size_t MemoryCollector::size() const {
 
 void MemoryCollector::Add(const EventBatch& batch) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto room_for = [this](size_t offered) {
-    const size_t room = Room(trace_.events.size() + trace_.instants.size() + trace_.memory.size(), offered, max_events_);
-    trace_.events_not_kept += offered - room;
-    return room;
-  };
-  const size_t events = room_for(batch.events.size());
-  for (size_t i = 0; i < events; ++i) AddEvent(batch.events[i]);
-  const size_t instants = room_for(batch.instants.size());
-  for (size_t i = 0; i < instants; ++i) {
-    trace_.instants.push_back(batch.instants[i]);
-    trace_.instants.back().name = trace_.texts.Intern(batch.instants[i].name);
+  for (const FunctionEvent& event : batch.events) {
+    if (HasRoom()) AddEvent(event);
   }
-  const size_t memory = room_for(batch.memory.size());
-  trace_.memory.insert(trace_.memory.end(), batch.memory.data(), batch.memory.data() + memory);
+  for (const InstantEvent& instant : batch.instants) {
+    if (!HasRoom()) continue;
+    trace_.instants.push_back(instant);
+    trace_.instants.back().name = trace_.texts.Intern(instant.name);
+  }
+  for (const MemoryEvent& event : batch.memory) {
+    if (HasRoom()) trace_.memory.push_back(event);
+  }
 
   const size_t links = Room(trace_.links.size(), batch.links.size(), max_events_);
   trace_.links.insert(trace_.links.end(), batch.links.data(), batch.links.data() + links);
   trace_.links_not_kept += batch.links.size() - links;
   AddThreads(batch.threads);
+}
+
+// Counts what has none.
+bool MemoryCollector::HasRoom() {
+  const bool has_room = trace_.events.size() + trace_.instants.size() + trace_.memory.size() < max_events_ &&
+                        trace_.texts.bytes() / kTextBytesPerEvent < max_events_;
+  trace_.events_not_kept += has_room ? 0 : 1;
+  return has_room;
 }
 
 void MemoryCollector::AddEvent(const FunctionEvent& event) {
@@ -167,6 +173,10 @@ EventList CollectedTrace::ToEventList() const {
 }
 
 absl::Status MemoryExporter::Open(const SessionInfo& info) {
+  if (is_own_) {
+    std::lock_guard<std::mutex> lock(LatestMutex());
+    Latest() = collector_;
+  }
   std::lock_guard<std::mutex> lock(collector_->mutex_);
   collector_->trace_.info = info;
   collector_->trace_.info.file_opened = nullptr;  // the session's, which the trace may outlive
@@ -205,12 +215,7 @@ absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpe
   const absl::StatusOr<int64_t> max_events =
       IntParameter(spec, "max_events", MemoryCollector::kDefaultMaxEvents, 1, int64_t{1} << 40);
   if (!max_events.ok()) return max_events.status();
-  auto collector = std::make_shared<MemoryCollector>(static_cast<size_t>(*max_events));
-  {
-    std::lock_guard<std::mutex> lock(LatestMutex());
-    Latest() = collector;
-  }
-  return std::make_unique<MemoryExporter>(std::move(collector));
+  return std::make_unique<MemoryExporter>(std::make_shared<MemoryCollector>(static_cast<size_t>(*max_events)), true);
 }
 
 }  // namespace ferret

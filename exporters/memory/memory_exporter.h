@@ -46,8 +46,10 @@ class TextStore {
   TextStore& operator=(TextStore&&) = default;
 
   std::string_view Intern(std::string_view text);
+  size_t bytes() const { return bytes_; }
 
  private:
+  size_t bytes_ = 0;
   std::deque<std::string> texts_;  // not a vector: short strings would move with it
   absl::flat_hash_set<absl::string_view> index_;
 };
@@ -77,6 +79,9 @@ class MemoryCollector {
  public:
   static constexpr size_t kDefaultMaxEvents = 1'000'000;
 
+  // Names and details may take so much for each event of the bound, on average.
+  static constexpr size_t kTextBytesPerEvent = 256;
+
   // Bound on function events, instants and memory events together; the same number bounds links, and threads.
   explicit MemoryCollector(size_t max_events = kDefaultMaxEvents) : max_events_(max_events) {}
 
@@ -94,6 +99,7 @@ class MemoryCollector {
   using RenamedThreads = absl::flat_hash_map<std::pair<uint32_t, int32_t>, uint32_t>;
 
   void Add(const EventBatch& batch);
+  bool HasRoom();
   void AddEvent(const FunctionEvent& event);
   void AddThreads(const std::vector<ThreadInfo>& threads);
   void Renumber(const RenamedThreads& renamed);
@@ -106,7 +112,9 @@ class MemoryCollector {
 
 class MemoryExporter final : public Exporter {
  public:
-  explicit MemoryExporter(std::shared_ptr<MemoryCollector> collector) : collector_(std::move(collector)) {}
+  // `is_own`: the collector is to be found by LatestMemoryCollector once the exporter is open.
+  explicit MemoryExporter(std::shared_ptr<MemoryCollector> collector, bool is_own = false)
+      : collector_(std::move(collector)), is_own_(is_own) {}
 
   absl::Status Open(const SessionInfo& info) override;
   absl::Status Export(const EventBatch& batch) override;
@@ -115,12 +123,13 @@ class MemoryExporter final : public Exporter {
 
  private:
   const std::shared_ptr<MemoryCollector> collector_;
+  const bool is_own_;
 };
 
 // Factory for ExporterRegistry, name "memory": no target; max_events=N.
 absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpec& spec);
 
-// The collector of the exporter that was last made by CreateMemoryExporter; null if there was none.
+// The collector of the exporter from CreateMemoryExporter that was last opened; null if there was none.
 std::shared_ptr<MemoryCollector> LatestMemoryCollector();
 
 }  // namespace ferret

@@ -9,8 +9,8 @@
 //     ferret::CollectedEvents run = ferret::TakeCollectedEvents();
 //     std::cout << run.events.key_averages().table({"self_cpu_time_total"});
 //
-// The exporter `memory` keeps at most a million events (memory?max_events=N), about 300 bytes each: it is for sessions
-// of known length. For averages of a run of any length there is the exporter `table`.
+// The exporter `memory` keeps at most a million events (memory?max_events=N), about 300 bytes each and at most 256 more
+// of names and details on average: it is for sessions of known length. For averages of a run of any length there is the exporter `table`.
 
 #ifndef FERRET_COLLECTED_EVENTS_H_
 #define FERRET_COLLECTED_EVENTS_H_

@@ -7,7 +7,8 @@
 //     FERRET_OP_SCOPE("mm", ferret::ForwardOp(n));
 //     ferret::Attach(ferret::ScopeDetails().Tensor("float", {64, 32}).Tensor("float", {32, 16}).Overload("out"));
 //
-// Attach gives them to the innermost scope that is open on the calling thread. Everything is copied. Costs tens to
+// Attach gives them to the innermost scope that is open on the calling thread; asynchronous scopes (BeginAsync) are none
+// of these, and have no details. Everything is copied. Costs tens to
 // hundreds of nanoseconds by length: where it matters, ask WantsShapes() and its like first, which say whether the
 // session was started with the option. Nothing allocates and nothing throws; what is longer than 16 KiB is left out
 // item by item, counted in the output.

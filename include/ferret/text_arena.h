@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ferret {
@@ -20,8 +21,15 @@ class TextArena {
   static constexpr size_t kBlockBytes = 16 * 1024;
 
   TextArena() = default;
-  TextArena(TextArena&&) = default;
-  TextArena& operator=(TextArena&&) = default;
+  TextArena(TextArena&& other) noexcept
+      : blocks_(std::move(other.blocks_)), current_(std::exchange(other.current_, 0)),
+        used_(std::exchange(other.used_, 0)) {}
+  TextArena& operator=(TextArena&& other) noexcept {
+    blocks_ = std::exchange(other.blocks_, {});
+    current_ = std::exchange(other.current_, 0);
+    used_ = std::exchange(other.used_, 0);
+    return *this;
+  }
 
   // A copy of the text.
   std::string_view Keep(std::string_view text) {

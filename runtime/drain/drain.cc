@@ -49,7 +49,7 @@ uint64_t Drain::CountUnread(const Chunk& chunk) {
     std::memcpy(&header, chunk.bytes() + offset, 8);
     const RecordType type = TypeOf(header);
     count += type == RecordType::kScopeBegin || type == RecordType::kOpBegin || type == RecordType::kInstant ||
-             type == RecordType::kCounter;
+             type == RecordType::kCounter || type == RecordType::kMemory;
     offset += RecordBytes(header);
   }
   return count;

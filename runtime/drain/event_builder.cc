@@ -93,12 +93,15 @@ void EventBuilder::EnterWindow(ThreadTrace& trace, uint32_t window, bool first) 
     trace.has_first = false;
     if (!first) steps_.OnNewWindow(trace.thread);
   }
-  trace.window_end_ns = WindowEndNs(trace);
+  // Of a window that is forgotten nothing is known but that it has ended: its records keep their times.
+  const bool forgotten = Windows::Global().EndOf(window) == Windows::kForgotten;
+  trace.window_end_ns = FERRET_UNLIKELY(forgotten) ? INT64_MAX : WindowEndNs(trace);
 }
 
 // The thread wrote on after the window's end: ends of scopes, mostly. Nothing of it lasts longer than the window.
 int64_t EventBuilder::PastWindow(ThreadTrace& trace) {
   CloseAll(trace, trace.window_end_ns);
+  CloseAllAsync(trace, trace.window_end_ns);
   return trace.window_end_ns;
 }
 
@@ -227,7 +230,9 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
         const OpenScope scope = (*open)[i];
         if (open == &trace.open) LeaveNest(trace, i);
         open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
-        CloseAsync(trace, scope, now_ns, false);
+        // It lasts no longer than the window that it began in, whenever it ended.
+        const int64_t window_end_ns = WindowEndNs(trace);
+        CloseAsync(trace, scope, std::min(now_ns, window_end_ns), now_ns > window_end_ns);
         return;
       }
     }

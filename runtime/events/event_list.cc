@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/events/detail_reader.h"
@@ -114,11 +115,33 @@ std::string EventList::append_kernel(FunctionEvent& event, std::string_view name
   return "";
 }
 
+namespace {
+
+// Whether the event is below `top` in the tree so far. Only events that take up the same time can be above each other
+// in both ways, so only those are looked at.
+bool IsBelow(const FunctionEvent& event, const FunctionEvent& top) {
+  std::vector<const FunctionEvent*> open = {&top};
+  while (!open.empty()) {
+    const FunctionEvent* const at = open.back();
+    open.pop_back();
+    if (at == &event) return true;
+    for (const FunctionEvent* child : at->cpu_children()) {
+      if (child->start_ns == event.start_ns && child->end_ns == event.end_ns) open.push_back(child);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string EventList::append_cpu_child(FunctionEvent& parent, FunctionEvent& child) {
   std::string error = CheckChild(parent, child);
   if (!error.empty()) return error;
   if (child.next_sibling != nullptr) {
     return absl::StrCat("event ", child.id, " (", std::string(child.name), ") is a child of an event already");
+  }
+  if (IsBelow(parent, child)) {
+    return absl::StrCat("event ", child.id, " (", std::string(child.name), ") is above its child already");
   }
   AppendChild(&parent, &child);
   parent.self_ns -= child.duration_ns();

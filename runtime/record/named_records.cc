@@ -186,7 +186,8 @@ void RecordDetails(std::string_view details, bool cut) {
   }
   const Place place = Recorder::Enter(bytes, Room::kNote);
   if (!place) {
-    Recorder::CountLostDetails();
+    // Not of a thread that records nothing, nor of a moment in which nobody does.
+    if (Enabled() && t_writer->kind == WriterKind::kLive) Recorder::CountLostDetails();
     return;
   }
   Put(place.at, 0, RecordHeader(RecordType::kDetails, bytes, kNoFlags, static_cast<uint32_t>(details.size())));

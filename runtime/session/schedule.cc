@@ -4,6 +4,7 @@
 #include "runtime/session/schedule.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -103,8 +104,10 @@ bool ParseSchedule(absl::string_view text, Schedule* schedule) {
   Schedule parsed;
   parsed.unit = absl::ConsumePrefix(&text, "time:") ? Unit::kMilliseconds : Unit::kSteps;
   const bool by_time = parsed.unit == Unit::kMilliseconds;
+  std::set<absl::string_view> named;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const std::pair<absl::string_view, absl::string_view> field = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (!named.insert(field.first).second) return false;  // twice
     uint64_t flag = 0;
     if (uint64_t* const number = FieldOf(&parsed, field.first)) {
       if (!(by_time ? ParseMilliseconds(field.second, number) : ParseNumber(field.second, number))) return false;

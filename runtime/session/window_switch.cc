@@ -33,6 +33,8 @@ bool WindowSwitch::Begin(const Schedule& schedule) {
     thread_ = 0;
     step_ = calm_from_ = calm_until_ = 0;
   }
+  // Before any window, and without the lock: adapters prepare what they need on this thread.
+  if (schedule.unit != Schedule::Unit::kNone) step_observers_.Set(true);
   if (schedule.unit == Schedule::Unit::kMilliseconds) {
     const BlockSignalsForNewThread block;
     try {
@@ -40,15 +42,13 @@ bool WindowSwitch::Begin(const Schedule& schedule) {
     } catch (const std::system_error&) {
       std::lock_guard<std::mutex> lock(mutex_);
       on_ = false;
+      step_observers_.Set(false);
       return false;
     }
   }
   std::lock_guard<std::mutex> lock(mutex_);
   recording_observers_.Set(recording_);
-  if (on_) {
-    internal::SetStepHook(&StepEnded);
-    step_observers_.Set(true);
-  }
+  if (on_) internal::SetStepHook(&StepEnded);
   return true;
 }
 

@@ -13,6 +13,11 @@
 namespace ferret {
 namespace {
 
+// As text, which Kineto writes, or as JSON has it.
+bool IsFalse(const JsonValue& value) {
+  return value.is_string() ? value.text == "false" : value.kind == JsonValue::Kind::kBool && !value.boolean;
+}
+
 constexpr std::string_view kStep = "ProfilerStep#";
 
 bool IsWord(std::string_view text) {
@@ -88,7 +93,7 @@ RawEvent MakeRawEvent(const TraceEvent& event, std::unordered_set<std::string>* 
     made.fwd_thread = NarrowTo<uint32_t>(event.IntArg("Fwd thread id"), 0);
   }
   const JsonValue* const finished = event.Arg("finished");
-  made.is_truncated = finished != nullptr && finished->text == "false";  // a text, as Kineto has it
+  made.is_truncated = finished != nullptr && IsFalse(*finished);
   if (kind.type == ActivityType::kUserAnnotation) made.scope = RecordScope::kUserScope;
   if (IsBackwardNode(made, event.name)) made.scope = RecordScope::kBackwardFunction;
   Place(event, kind.on_device, &made);

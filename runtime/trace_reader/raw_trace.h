@@ -65,6 +65,7 @@ struct RawTrace {
   bool has_span = false;    // of the whole trace:
   int64_t span_start_ns = 0;
 
+  uint64_t unread = 0;      // begins and ends of slices (ph B and E), which neither Kineto nor Ferret writes
   uint64_t incomplete = 0;  // slices without a time or a duration, or with a negative one; halves of asynchronous pairs
 };
 

@@ -76,6 +76,8 @@ absl::Status TraceCollector::OnEvent(const TraceEvent& event) {
     case 'I': return event.name == "[memory]" || event.name == "[OutOfMemory]" ? OnMemory(event) : absl::OkStatus();
     case 'b': return OnAsyncBegin(event);
     case 'e': return OnAsyncEnd(event);
+    case 'B':
+    case 'E': ++trace_.unread; return absl::OkStatus();
     default: return absl::OkStatus();
   }
 }

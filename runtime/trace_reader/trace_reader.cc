@@ -140,11 +140,15 @@ absl::StatusOr<TraceContents> ReadTrace(ByteReader* reader, const std::string& f
         absl::StrCat(file, ": \"baseTimeNanoseconds\" is beyond the times that can be counted"));
   }
   const uint64_t incomplete = trace.incomplete;
+  const uint64_t unread = trace.unread;
   TraceContents contents = Fill(std::move(trace));
   if (!parsed->warning.empty()) contents.warnings.push_back(parsed->warning);
+  if (unread > 0) {
+    contents.warnings.push_back(absl::StrCat(file, ": ", unread, " begins and ends of slices (ph B and E) left out"));
+  }
   if (incomplete > 0) {
     contents.warnings.push_back(absl::StrCat(file, ": ", incomplete, incomplete == 1 ? " event" : " events",
-                                             " without a start or an end left out"));
+                                             " without a usable start or end left out"));
   }
   return contents;
 }

@@ -370,6 +370,11 @@ TEST(FunctionEvent, WhatDoesNotFitIntoATreeIsRefused) {
   EXPECT_NE(list.append_cpu_child(parent, child).find("already"), std::string::npos);
   EXPECT_NE(list.set_cpu_parent(child, other).find("another parent"), std::string::npos);
   EXPECT_NE(list.append_cpu_child(other, child).find("another parent"), std::string::npos);
+  FunctionEvent& upper = list.Add(parent);
+  FunctionEvent& lower = list.Add(parent);
+  EXPECT_EQ(list.append_cpu_child(upper, lower), "");
+  EXPECT_NE(list.append_cpu_child(lower, upper).find("above"), std::string::npos) << "no event is above itself";
+  EXPECT_NE(list.append_cpu_child(upper, upper), "");
   EXPECT_NE(list.append_cpu_child(parent, outside).find("interval"), std::string::npos);
   EXPECT_NE(list.set_cpu_parent(outside, parent).find("interval"), std::string::npos);
   EXPECT_NE(list.append_cpu_child(parent, kernel).find("CPU"), std::string::npos);

@@ -81,6 +81,30 @@ TEST(CollectedEvents, SayWhatTheBoundCutOff) {
   EXPECT_FALSE(run.complete);
 }
 
+TEST(CollectedEvents, AreBoundedInBytesToo) {
+  ASSERT_TRUE(StartSession(WithMemory("memory?max_events=1000"), {}).ok());
+  ScopeDetails details;
+  for (int i = 0; i < 200; ++i) {
+    FERRET_SCOPE("scope");
+    details.Clear();
+    details.Module(std::string(10'000, 'm') + std::to_string(i));
+    Attach(details);
+  }
+  ASSERT_TRUE(Stop60().ok());
+  const CollectedEvents run = TakeCollectedEvents();
+  EXPECT_EQ(run.events.size() + run.events_not_kept, 200u);
+  EXPECT_GT(run.events.size(), 20u);
+  EXPECT_LT(run.events.size(), 40u);
+}
+
+TEST(CollectedEvents, StayWhenTheNextSessionDoesNotStart) {
+  ASSERT_TRUE(StartSession(WithMemory(), {}).ok());
+  { FERRET_SCOPE("scope"); }
+  ASSERT_TRUE(Stop60().ok());
+  EXPECT_FALSE(StartSession(WithMemory("memory,no_such_exporter"), {}).ok());
+  EXPECT_EQ(TakeCollectedEvents().events.size(), 1u);
+}
+
 TEST(CollectedEvents, ComeThroughTheCApiWithEverythingThatItCanSay) {
   Options options = WithMemory();
   options.record_shapes = options.with_stack = true;

@@ -40,6 +40,49 @@ std::vector<std::string> NamesOf(const CollectedTrace& trace, bool synthesized) 
 
 using Names = std::vector<std::string>;
 
+// More windows than are remembered, before the drain gets to read them.
+TEST(ScheduledSession, OfThousandsOfShortWindowsKeepsItsTimes) {
+  auto collector = std::make_shared<MemoryCollector>();
+  ASSERT_TRUE(StartSession(Scheduled("wait=1,active=1"), Exporters().Memory(collector).Take()).ok());
+  for (int step = 0; step < 6000; ++step) {
+    { FERRET_SCOPE("work"); }
+    Step();
+  }
+  EXPECT_TRUE(Stop60().ok());
+  const CollectedTrace trace = collector->Take();
+  EXPECT_GT(trace.events.size(), 0u);
+  for (const FunctionEvent& event : trace.events) {
+    ASSERT_GE(event.start_ns, trace.info.start_ns);
+    ASSERT_GE(event.end_ns, event.start_ns);
+  }
+}
+
+TEST(ScheduledSession, AnAsynchronousScopeThatOutlastsItsWindowEndsWithItFlagged) {
+  auto collector = std::make_shared<MemoryCollector>();
+  ASSERT_TRUE(StartSession(Scheduled("active=1,wait=1"), Exporters().Memory(collector).Take()).ok());
+  Step();  // the first step is a wait
+  AsyncScope scope;
+  std::thread([&scope] { scope = BeginAsync("request"); }).join();
+  ASSERT_NE(scope.handle, 0u);
+  { FERRET_SCOPE("in the first window"); }
+  Step();
+  Step();
+  { FERRET_SCOPE("in the second window"); }
+  EndAsync(scope);
+  EXPECT_TRUE(Stop60().ok());
+  const CollectedTrace trace = collector->Take();
+  const auto named = [&](std::string_view name) {
+    const auto found = std::find_if(trace.events.begin(), trace.events.end(),
+                                    [&](const FunctionEvent& event) { return event.name == name; });
+    EXPECT_NE(found, trace.events.end()) << name;
+    return found == trace.events.end() ? FunctionEvent() : *found;
+  };
+  const FunctionEvent request = named("request");
+  EXPECT_TRUE(request.is_truncated);
+  EXPECT_GE(request.end_ns, named("in the first window").end_ns);
+  EXPECT_LT(request.end_ns, named("in the second window").start_ns);
+}
+
 TEST(ScheduledSession, DeliversTheActiveStepsOnlyUnderTheirNumbers) {
   auto collector = std::make_shared<MemoryCollector>();
   ASSERT_TRUE(StartSession(Scheduled("skip_first=1,wait=1,warmup=1,active=2,repeat=2"),

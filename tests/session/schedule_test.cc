@@ -91,7 +91,7 @@ TEST(Schedule, TextOfAnotherFormIsRefused) {
         "Active=1", "active=1;wait=2", "skip_first_wait=2,active=1", "time:active=5", "time:active=-5s",
         "time:active=inf",
         "time:active=1us", "time:active=1s,repeat=1s", "time:time:active=1s", "active=99999999999999999999",
-        "steps=3"}) {
+        "steps=3", "active=1,active=2", "active=1,repeat=1,repeat=1"}) {
     Schedule schedule;
     schedule.wait = 77;
     EXPECT_FALSE(ParseSchedule(text, &schedule)) << text;

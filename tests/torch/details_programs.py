@@ -114,9 +114,10 @@ def forgets_functions(_):
     """Functions that come and go, and whose memory is used again by others."""
     for i in range(2000):
         scope = {"torch": torch, "x": torch.ones(1)}
-        exec(compile(f"def f{i % 7}():\n    with torch.profiler.record_function('in f{i % 7} of m{i % 5}'):\n"
-                     f"        pass\n", f"/nowhere/m{i % 5}.py", "exec"), scope)
-        scope[f"f{i % 7}"]()
+        # Names of one length that nobody else has: their memory, too, is used again, by the next ones.
+        exec(compile(f"def f{i:04}():\n    with torch.profiler.record_function('in f{i:04} of m{i:04}'):\n"
+                     f"        pass\n", f"/nowhere/m{i:04}.py", "exec"), scope)
+        scope[f"f{i:04}"]()
         del scope
         if i % 100 == 0:
             gc.collect()

@@ -244,7 +244,7 @@ TEST(TraceReader, JoinsAsynchronousPairs) {
   EXPECT_EQ(trace.events[0].duration_ns(), 5500);
   EXPECT_EQ(trace.events[0].id, 1);
   ASSERT_EQ(trace.warnings.size(), 1u);
-  EXPECT_EQ(trace.warnings[0], "t.json: 4 events without a start or an end left out");
+  EXPECT_EQ(trace.warnings[0], "t.json: 4 events without a usable start or end left out");
 }
 
 // Two threads: torch.profiler gives an operator what was allocated on any thread while it ran.
@@ -286,8 +286,9 @@ TEST(TraceReader, LeavesOutAndCountsWhatHasNoTimes) {
       {"ph": "X", "name": "e", "ts": 1, "dur": 0}, {"ph": "B", "name": "f", "ts": 1}, {"name": "g"}])");
   ASSERT_EQ(trace.events.size(), 1u);
   EXPECT_EQ(trace.events[0].name, "e");
-  ASSERT_EQ(trace.warnings.size(), 1u);
-  EXPECT_EQ(trace.warnings[0], "t.json: 4 events without a start or an end left out");
+  ASSERT_EQ(trace.warnings.size(), 2u);
+  EXPECT_EQ(trace.warnings[0], "t.json: 1 begins and ends of slices (ph B and E) left out");
+  EXPECT_EQ(trace.warnings[1], "t.json: 4 events without a usable start or end left out");
 }
 
 TEST(TraceReader, RefusesTimesThatCannotBeAddedUp) {
