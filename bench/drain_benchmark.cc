@@ -58,6 +58,7 @@ void RunDrain(benchmark::State& state, void (*record)()) {
   Recorder::Stop();
   drain.Finish(ReadTicks(true));
   state.SetItemsProcessed(static_cast<int64_t>(sink.events));
+  state.counters["event_bytes"] = sizeof(FunctionEvent);
   state.counters["links/event"] = static_cast<double>(sink.links) / static_cast<double>(sink.events);
 }
 

@@ -52,7 +52,8 @@ def drain(folder, runs):
     rows = google_benchmark(f"{folder}/drain_benchmark", runs)
     for name, text in (("Plain", "drain alone: scopes to FunctionEvents"), ("Linked", "the same, every event linked")):
         rate = median(rows, name, "items_per_second")
-        yield text, f"{rate / 1e6:.1f} M events/s", f"{1e9 / rate:.1f} ns an event"
+        size = median(rows, name, "event_bytes")
+        yield text, f"{rate / 1e6:.1f} M events/s", f"{1e9 / rate:.1f} ns an event of {size:.0f} bytes"
 
 
 def sustained(folder, runs, seconds):
@@ -83,6 +84,8 @@ def torch_op(root, python, runs):
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
     figures = json.loads(out.splitlines()[-1])
     for kind, text in (("record", "PyTorch op: recording, over the bare op"),
+                       ("record with shapes", "PyTorch op: the same with shapes"),
+                       ("record with stack", "PyTorch op: the same with the stack"),
                        ("to a file", "PyTorch op: recorded, built and in a Chrome trace")):
         yield (text, f"{figures['ferret ' + kind]:.0f} ns",
                f"torch.profiler {figures['torch.profiler ' + kind]:.0f} ns, "
