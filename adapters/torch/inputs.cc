@@ -12,10 +12,9 @@ namespace ferret::torch_adapter {
 namespace {
 
 using internal::DetailWriter;
+using internal::kMaxScalarListElements;
 using internal::ValueTag;
 
-// As PyTorch: longer lists of numbers are not kept.
-constexpr size_t kMaxScalarListElements = 30;
 // What a list of tensors leaves for the arguments behind it, the stack and the overload name.
 constexpr size_t kReserve = 1024;
 

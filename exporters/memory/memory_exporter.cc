@@ -27,15 +27,6 @@ std::shared_ptr<MemoryCollector>& Latest() {
 
 }  // namespace
 
-std::string_view TextStore::Intern(std::string_view text) {
-  const auto found = index_.find(absl::string_view(text.data(), text.size()));
-  if (found != index_.end()) return {found->data(), found->size()};
-  const std::string& stored = texts_.emplace_back(text);
-  index_.insert(stored);
-  bytes_ += stored.size();
-  return stored;
-}
-
 CollectedTrace MemoryCollector::Take() {
   std::lock_guard<std::mutex> lock(mutex_);
   CollectedTrace taken = std::move(trace_);
@@ -83,7 +74,7 @@ bool MemoryCollector::HasRoom() {
 
 void MemoryCollector::AddEvent(const FunctionEvent& event) {
   FunctionEvent& kept = trace_.events.emplace_back(event);
-  kept.name = trace_.texts.Intern(event.name);
+  kept.name = trace_.texts.InternNamed(event.name, event.name_id);
   if (event.details == nullptr) return;
   // Equal details, such as the shapes of one operator in every step, are kept once.
   EventDetails& details = trace_.details.emplace_back(*event.details);

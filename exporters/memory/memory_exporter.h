@@ -26,33 +26,16 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "ferret/event_batch.h"
 #include "ferret/event_list.h"
+#include "runtime/events/text_pool.h"
 #include "runtime/export/export_spec.h"
 #include "runtime/export/exporter.h"
 
 namespace ferret {
-
-// Text that stays where it is, each once, also when the store is moved.
-class TextStore {
- public:
-  TextStore() = default;
-  TextStore(TextStore&&) = default;
-  TextStore& operator=(TextStore&&) = default;
-
-  std::string_view Intern(std::string_view text);
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_ = 0;
-  std::deque<std::string> texts_;  // not a vector: short strings would move with it
-  absl::flat_hash_set<absl::string_view> index_;
-};
 
 // Everything that was delivered, in order. Movable but not copyable: the names lie in `texts`.
 struct CollectedTrace {
@@ -66,7 +49,7 @@ struct CollectedTrace {
   uint64_t events_not_kept = 0;     // function events, instants and memory events beyond the bound
   uint64_t links_not_kept = 0;
   bool closed = false;
-  TextStore texts;
+  TextPool texts;
   std::deque<EventDetails> details;  // of the events that have any
 
   // The function events and what allocators did, with their tree.

@@ -84,6 +84,14 @@ class ScopeDetails {
   // Goes on with the item if it is the open one.
   void Open(internal::DetailKind kind);
   void Close();
+  void Put(int64_t value);
+  void Put(double value);
+  void Put(bool value);
+  void Put(std::string_view value);
+  template <typename T>
+  ScopeDetails& PutInput(T value);
+  template <typename T>
+  ScopeDetails& PutKeyword(std::string_view key, T value);
 
   internal::DetailWriter writer_;
   internal::DetailKind open_{};  // 0: none

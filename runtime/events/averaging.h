@@ -26,6 +26,10 @@ inline void AddTo(int64_t* sum, int64_t value) {
   if (__builtin_add_overflow(*sum, value, sum)) *sum = value < 0 ? INT64_MIN : INT64_MAX;
 }
 
+inline void SubtractFrom(int64_t* sum, int64_t value) {
+  if (__builtin_sub_overflow(*sum, value, sum)) *sum = value < 0 ? INT64_MAX : INT64_MIN;
+}
+
 inline void AddSums(const FunctionEvent& event, int64_t device_total_ns, int64_t self_device_ns,
                     FunctionEventAvg* row) {
   ++row->count;

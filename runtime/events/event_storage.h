@@ -1,35 +1,20 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an EventList owns. Events and details never move; texts are kept once each.
+// What an EventList owns. Events and details never move.
 
 #ifndef FERRET_RUNTIME_EVENTS_EVENT_STORAGE_H_
 #define FERRET_RUNTIME_EVENTS_EVENT_STORAGE_H_
 
-#include <cstdint>
 #include <deque>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "ferret/event_list.h"
-#include "ferret/text_arena.h"
 #include "runtime/events/averaging.h"
+#include "runtime/events/text_pool.h"
 
 namespace ferret {
-
-class TextPool {
- public:
-  std::string_view Intern(std::string_view text);
-  // The same for a name of the process's name table, without hashing it.
-  std::string_view InternNamed(std::string_view name, uint32_t name_id);
-
- private:
-  absl::flat_hash_set<std::string_view> texts_;
-  std::vector<std::string_view> by_name_id_;
-  TextArena arena_;
-};
 
 struct EventList::Storage {
   TextPool texts;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/events/averaging.h"
 #include "runtime/events/tree_walk.h"
 
 namespace ferret {
@@ -148,15 +149,6 @@ void RemoveDuplicates(EventOrder* order, EventList* list) {
   order->resize(kept);
 }
 
-namespace {
-
-// Saturates: the numbers may come from a file.
-void Subtract(int64_t value, int64_t* from) {
-  if (__builtin_sub_overflow(*from, value, from)) *from = value < 0 ? INT64_MAX : INT64_MIN;
-}
-
-}  // namespace
-
 void SetSelfMemory(const EventOrder& order) {
   for (const FunctionEvent* event : order) {
     if (event->details == nullptr) continue;
@@ -166,8 +158,8 @@ void SetSelfMemory(const EventOrder& order) {
   for (const FunctionEvent* event : order) {
     const FunctionEvent* const parent = event->cpu_parent;
     if (event->details == nullptr || parent == nullptr || parent->details == nullptr) continue;
-    Subtract(event->details->cpu_memory_usage, &parent->details->self_cpu_memory_usage);
-    Subtract(event->details->device_memory_usage, &parent->details->self_device_memory_usage);
+    SubtractFrom(&parent->details->self_cpu_memory_usage, event->details->cpu_memory_usage);
+    SubtractFrom(&parent->details->self_device_memory_usage, event->details->device_memory_usage);
   }
 }
 

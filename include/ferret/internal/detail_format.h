@@ -57,6 +57,8 @@ enum class ValueTag : uint8_t {
 inline constexpr size_t kDetailHeaderBytes = 5;
 // Of one record: what is longer is cut, by whole items.
 inline constexpr size_t kMaxDetailBytes = 16 * 1024;
+// As PyTorch: longer lists of scalars are not kept.
+inline constexpr size_t kMaxScalarListElements = 30;
 
 // Writes details into a buffer of the caller's. An item for which there is no room is left out whole (see cut()).
 // Does not allocate, does not throw.

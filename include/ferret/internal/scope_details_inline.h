@@ -8,9 +8,6 @@
 
 namespace ferret {
 
-// As PyTorch: longer lists of scalars are not kept.
-inline constexpr size_t kMaxScalarListElements = 30;
-
 inline void ScopeDetails::Close() {
   if (open_ != internal::DetailKind{}) writer_.EndItem();
   open_ = {};
@@ -37,34 +34,49 @@ inline ScopeDetails& ScopeDetails::Tensor(std::string_view dtype, Ints sizes, In
   for (size_t i = 0; has_strides && i < strides.size; ++i) writer_.Signed(strides.data[i]);
   return *this;
 }
-inline ScopeDetails& ScopeDetails::Scalar(int64_t value) {
-  Open(internal::DetailKind::kInputs);
+inline void ScopeDetails::Put(int64_t value) {
   writer_.Tag(internal::ValueTag::kInt);
   writer_.Signed(value);
-  return *this;
 }
-inline ScopeDetails& ScopeDetails::Scalar(double value) {
-  Open(internal::DetailKind::kInputs);
+inline void ScopeDetails::Put(double value) {
   writer_.Tag(internal::ValueTag::kDouble);
   writer_.Double(value);
-  return *this;
 }
-inline ScopeDetails& ScopeDetails::Scalar(bool value) {
-  Open(internal::DetailKind::kInputs);
+inline void ScopeDetails::Put(bool value) {
   writer_.Tag(internal::ValueTag::kBool);
   writer_.Byte(value ? 1 : 0);
-  return *this;
 }
-inline ScopeDetails& ScopeDetails::Scalar(std::string_view value) {
-  Open(internal::DetailKind::kInputs);
+inline void ScopeDetails::Put(std::string_view value) {
   writer_.Tag(internal::ValueTag::kString);
   writer_.Text(value);
+}
+template <typename T>
+ScopeDetails& ScopeDetails::PutInput(T value) {
+  Open(internal::DetailKind::kInputs);
+  Put(value);
   return *this;
+}
+template <typename T>
+ScopeDetails& ScopeDetails::PutKeyword(std::string_view key, T value) {
+  Open(internal::DetailKind::kKeywordInputs);
+  writer_.Text(key);
+  Put(value);
+  return *this;
+}
+inline ScopeDetails& ScopeDetails::Scalar(int64_t value) { return PutInput(value); }
+inline ScopeDetails& ScopeDetails::Scalar(double value) { return PutInput(value); }
+inline ScopeDetails& ScopeDetails::Scalar(bool value) { return PutInput(value); }
+inline ScopeDetails& ScopeDetails::Scalar(std::string_view value) { return PutInput(value); }
+inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, int64_t value) { return PutKeyword(key, value); }
+inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, double value) { return PutKeyword(key, value); }
+inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, bool value) { return PutKeyword(key, value); }
+inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, std::string_view value) {
+  return PutKeyword(key, value);
 }
 inline ScopeDetails& ScopeDetails::ScalarList(Ints values) {
   Open(internal::DetailKind::kInputs);
   writer_.Tag(internal::ValueTag::kIntList);
-  const size_t count = values.size <= kMaxScalarListElements ? values.size : 0;
+  const size_t count = values.size <= internal::kMaxScalarListElements ? values.size : 0;
   writer_.Varint(count);
   for (size_t i = 0; i < count; ++i) writer_.Signed(values.data[i]);
   return *this;
@@ -72,35 +84,6 @@ inline ScopeDetails& ScopeDetails::ScalarList(Ints values) {
 inline ScopeDetails& ScopeDetails::None() {
   Open(internal::DetailKind::kInputs);
   writer_.Tag(internal::ValueTag::kNone);
-  return *this;
-}
-
-inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, int64_t value) {
-  Open(internal::DetailKind::kKeywordInputs);
-  writer_.Text(key);
-  writer_.Tag(internal::ValueTag::kInt);
-  writer_.Signed(value);
-  return *this;
-}
-inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, double value) {
-  Open(internal::DetailKind::kKeywordInputs);
-  writer_.Text(key);
-  writer_.Tag(internal::ValueTag::kDouble);
-  writer_.Double(value);
-  return *this;
-}
-inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, bool value) {
-  Open(internal::DetailKind::kKeywordInputs);
-  writer_.Text(key);
-  writer_.Tag(internal::ValueTag::kBool);
-  writer_.Byte(value ? 1 : 0);
-  return *this;
-}
-inline ScopeDetails& ScopeDetails::Keyword(std::string_view key, std::string_view value) {
-  Open(internal::DetailKind::kKeywordInputs);
-  writer_.Text(key);
-  writer_.Tag(internal::ValueTag::kString);
-  writer_.Text(value);
   return *this;
 }
 

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/events/event_storage.h"
+#include "runtime/events/text_pool.h"
 
 #include <algorithm>
 
@@ -19,6 +19,7 @@ std::string_view TextPool::Intern(std::string_view text) {
   if (found != texts_.end()) return *found;
   const std::string_view copy = arena_.Keep(text);
   texts_.insert(copy);
+  bytes_ += copy.size();
   return copy;
 }
 
