@@ -72,32 +72,74 @@ struct ThreadInfo {
   std::string name;  // empty if never named
 };
 
+// Time on a device that turned out to belong to scopes that are closed, and delivered, for long: to be added to what is
+// said of all scopes with that key. An event on a device comes with as many of these as there are scopes whose times it
+// changes: the one it was launched in gets it as its own and in its total, those around it in their totals. Over a whole
+// session the sums are what EventList computes from the events.
+struct DeviceTimeShare {
+  std::string_view name;  // as FunctionEvent::name
+  uint32_t name_id = 0;
+  bool is_user_annotation = false;
+  bool is_legacy = false;
+  // As EventDetails::recorded: shapes, stack and the like, by which scopes may be told apart.
+  std::string_view recorded;
+  int64_t self_ns = 0;  // may be negative: what a scope inside has, the one around it has not as its own
+  int64_t total_ns = 0;
+};
+
+// Sent once for each device before its first event.
+struct DeviceInfo {
+  DeviceType type = DeviceType::kCuda;
+  int16_t index = 0;
+  std::string name;
+  uint64_t memory_bytes = 0;
+  int32_t compute_major = 0;
+  int32_t compute_minor = 0;
+  int32_t multiprocessors = 0;
+  int32_t warp_size = 0;
+};
+
+// Sent once for each stream before its first event.
+struct StreamInfo {
+  int16_t device_index = 0;
+  int32_t stream = 0;  // FunctionEvent::device_resource_id; > 0
+  std::string name;    // empty, or what kind of stream it is: "legacy default stream"
+};
+
 struct EventBatch {
   std::vector<FunctionEvent> events;
   std::vector<InstantEvent> instants;
   std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;
+  std::vector<DeviceTimeShare> device_times;
+  std::vector<DeviceInfo> devices;
+  std::vector<StreamInfo> streams;
   // Of the events that have any; a deque, so that they stay where they are.
   std::deque<EventDetails> details;
+  std::deque<DeviceLaunch> launches;
   // Names that did not fit into the name table, and what details point to.
   TextArena texts;
   // 1, 2, 3, … in a session: an exporter that misses a number was too slow for the batches in between. 0 if unknown.
   uint64_t sequence = 0;
-  // How many of the events and instants the drain made of itself (steps, places of loss): nobody attempted them.
+  // How many of the events and instants the drain made of itself (steps, events on devices, places of loss): nobody
+  // attempted them.
   size_t extra = 0;
 
   // Memory that an exporter's queue accounts for, in bytes.
   size_t bytes() const {
     return sizeof(*this) + events.capacity() * sizeof(FunctionEvent) + instants.capacity() * sizeof(InstantEvent) +
            memory.capacity() * sizeof(MemoryEvent) + links.capacity() * sizeof(ForwardBackwardLink) +
-           threads.capacity() * sizeof(ThreadInfo) + details.size() * sizeof(EventDetails) + texts.capacity_bytes();
+           threads.capacity() * sizeof(ThreadInfo) +
+           device_times.capacity() * sizeof(DeviceTimeShare) + details.size() * sizeof(EventDetails) +
+           launches.size() * sizeof(DeviceLaunch) + texts.capacity_bytes();
   }
 
   // What accounting counts: each is one attempt of the program.
   size_t count() const { return events.size() + instants.size() + memory.size() - extra; }
   bool empty() const {
-    return events.empty() && instants.empty() && memory.empty() && links.empty() && threads.empty();
+    return events.empty() && instants.empty() && memory.empty() && links.empty() && threads.empty() &&
+           device_times.empty() && devices.empty() && streams.empty();
   }
 
   void Clear() {
@@ -106,7 +148,11 @@ struct EventBatch {
     memory.clear();
     links.clear();
     threads.clear();
+    device_times.clear();
+    devices.clear();
+    streams.clear();
     details.clear();
+    launches.clear();
     texts.Clear();
     sequence = 0;
     extra = 0;

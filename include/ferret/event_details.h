@@ -26,6 +26,23 @@ struct Kernel {
 // Kineto's ways to connect two activities.
 enum class FlowType : uint8_t { kNone = 0, kForwardBackward = 1, kAsyncCpuGpu = 2 };
 
+// How work of a device was launched: of an event on a device that Ferret timed.
+struct DeviceLaunch {
+  // The scope that was open, with its thread, while the work was launched.
+  int64_t scope_id = 0;
+  uint32_t thread = 0;
+  int32_t os_tid = 0;
+  // From 1, below 2^31, unique in the session among its first 2^31 launches.
+  int64_t correlation = 0;
+  // Unix ns: just before the marker before the work, and just before the one after it, were put into the stream.
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  // The event's start may be wrong by this much against times of the CPU, either way; so may its end.
+  int64_t clock_error_ns = 0;
+  // What a trace shows beside the stream.
+  int64_t context = 0;
+};
+
 struct EventDetails {
   // Items of internal/detail_format.h. Lives as long as the batch or the list that holds the event.
   std::string_view recorded;
@@ -43,6 +60,8 @@ struct EventDetails {
 
   // Device work that was launched by the event itself. Filled by EventList.
   std::vector<Kernel> kernels;
+  // Of an event on a device that Ferret timed; else null. Lives as long as the batch or the list that holds the event.
+  const DeviceLaunch* launch = nullptr;
 
   // From here on: what only events that were read from a trace file have.
   int64_t external_id = 0;

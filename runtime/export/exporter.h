@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "ferret/device_loss.h"
 #include "ferret/event_batch.h"
 #include "ferret/loss.h"
 
@@ -57,6 +58,7 @@ struct ExportProgress {
   uint64_t names_inline = 0;   // names that did not fit into the name table
   uint64_t clock_backward = 0;  // readings that went back in time and were clamped
   uint64_t clock_steps = 0;      // jumps between the stamping clock and the time that is shown
+  DeviceCounts device;           // of scopes whose time on a device was asked for
 };
 
 class Exporter {
