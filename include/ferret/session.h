@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ferret/internal/hot_path.h"
+#include "ferret/device_loss.h"
 #include "ferret/loss.h"
 #include "ferret/schedule.h"
 
@@ -54,6 +55,12 @@ struct ThreadLoss {
   LossCounts lost;
 };
 FERRET_EXPORT_SYMBOL std::vector<ThreadLoss> LossesByThread();
+
+// What became of the scopes whose time on a device was asked for, in the current session or the last one. What the device
+// has not got to yet is asked for, and neither timed nor lost; once the session has stopped there is no such thing.
+FERRET_EXPORT_SYMBOL DeviceCounts DeviceLosses();
+// One line on the CUDA driver: what was found, or why nothing is timed. Empty until the first scope asks.
+FERRET_EXPORT_SYMBOL std::string CudaStatus();
 
 }  // namespace ferret
 

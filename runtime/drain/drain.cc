@@ -55,6 +55,21 @@ uint64_t Drain::CountUnread(const Chunk& chunk) {
   return count;
 }
 
+void Drain::SubmitPairsOf(const Chunk& chunk) {
+  const uint32_t end = chunk.write_offset.load(std::memory_order_acquire);
+  for (uint32_t offset = chunk.read_offset; offset < end;) {
+    uint64_t header, place;
+    std::memcpy(&header, chunk.bytes() + offset, 8);
+    if (TypeOf(header) == RecordType::kDeviceEnd) {
+      std::memcpy(&place, chunk.bytes() + offset + 16, 8);
+      if (place >> 32 == kDevicePairComplete) {
+        device().submitted()->push_back({PayloadOf(header), static_cast<uint32_t>(place), 0, 0, 0});
+      }
+    }
+    offset += RecordBytes(header);
+  }
+}
+
 void Drain::ReleaseStaleChunks() {
   for (size_t i = 0; i < stale_.size();) {
     Chunk* const chunk = stale_[i];
@@ -63,6 +78,7 @@ void Drain::ReleaseStaleChunks() {
       continue;
     }
     late_ += CountUnread(*chunk);
+    SubmitPairsOf(*chunk);
     recorder_->pool().Recycle(chunk);
     stale_[i] = stale_.back();
     stale_.pop_back();

@@ -37,6 +37,7 @@ class Drain {
   void Finish(uint64_t now_ticks);
 
   const EventBuilder& builder() const { return builder_; }
+  DeviceLinker& device() { return builder_.device(); }
   // Records that were published only after their session's last pass (LossReason::kStoppedRace).
   uint64_t late() const { return late_; }
 
@@ -47,6 +48,8 @@ class Drain {
   void TakeAnnounced();
   void Admit(Chunk* chunk);
   void ReleaseStaleChunks();
+  // Pairs of marks that a chunk which nobody will read has told of: they are to go back.
+  void SubmitPairsOf(const Chunk& chunk);
   // Notes how far the trace's front chunk may be read. False if there is nothing unread.
   bool LookAtFront(ThreadTrace& trace);
   uint64_t NextTicks(const ThreadTrace& trace) const;

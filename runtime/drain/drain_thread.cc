@@ -31,6 +31,7 @@ DrainThread::DrainThread(const Config& config, Recorder* recorder, BatchSink* si
       recorder_(recorder),
       clock_(StartClockMap(config.cycle_counter, config.wall_offset_ns)),
       start_ns_(clock_.ToNs(ReadTicks(config.cycle_counter))),
+      ns_per_tick_(clock_.ns_per_tick()),
       drain_(config.builder, recorder, &clock_, sink) {}
 
 DrainThread::~DrainThread() {
@@ -60,6 +61,10 @@ void DrainThread::Run() {
       flush = passes_begun_ <= flush_until_;
     }
     KeepClock();
+    if (device_port_ != nullptr) {
+      device_port_->Pump();
+      drain_.device().OnOutput(device_port_->Take());
+    }
     uint64_t bytes = 0;
     const uint64_t now = ReadTicks(config_.cycle_counter);
     if (finish) {
@@ -70,6 +75,7 @@ void DrainThread::Run() {
       if (deliver) last_delivery_ns_ = now_ns;
       bytes = drain_.Pass(now, deliver);
     }
+    if (device_port_ != nullptr) device_port_->Submit(drain_.device().submitted());
     PublishStats();
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -42,6 +42,10 @@ class DrainThread {
     int64_t wall_offset_ns = 0;
   };
 
+  // Where pairs of marks are timed. Before Start; it outlives the thread.
+  void SetDevicePort(DevicePort* port) { device_port_ = port; }
+
+
   // `recorder` and `sink` must outlive the thread, also when it was abandoned.
   DrainThread(const Config& config, Recorder* recorder, BatchSink* sink);
   ~DrainThread();
@@ -58,6 +62,8 @@ class DrainThread {
 
   DrainStats stats() const;
   int64_t start_ns() const { return start_ns_; }
+  // Of the clock that records are stamped with, as far as it is known before Start.
+  double ns_per_tick() const { return ns_per_tick_; }
 
  private:
   void Run();
@@ -69,7 +75,9 @@ class DrainThread {
   Recorder* const recorder_;
   ClockMap clock_;  // drain thread only, once that runs
   const int64_t start_ns_;
+  const double ns_per_tick_;
   Drain drain_;     // drain thread only, once that runs
+  DevicePort* device_port_ = nullptr;
   std::thread thread_;
 
   int64_t last_delivery_ns_ = 0;

@@ -34,7 +34,8 @@ EventBuilder::EventBuilder(const Config& config, const ClockMap* clock, BatchSin
       names_(NameTable::Global()),
       batch_(sink->NewBatch()),
       linker_(config.link_table_entries, config.max_waiting_ops, this),
-      step_name_id_(NameTable::Global().Intern(kStepName)) {}
+      step_name_id_(NameTable::Global().Intern(kStepName)),
+      device_(this, &extras_) {}
 
 EventBuilder::~EventBuilder() {
   ForEachTrace([](ThreadTrace& trace) {
@@ -198,6 +199,7 @@ inline void EventBuilder::End(ThreadTrace& trace, uint32_t handle, int64_t now_n
 }
 
 inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated) {
+  if (FERRET_UNLIKELY(trace.open.back().extras != nullptr)) BeforeClose(trace, trace.open.size() - 1);
   const OpenScope scope = trace.open.back();
   trace.open.pop_back();
   const int64_t duration = now_ns - scope.start_ns;
@@ -227,6 +229,7 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
     for (auto* open : {&trace.open_async, &trace.open}) {
       for (size_t i = open->size(); i-- > 0;) {
         if ((*open)[i].handle != handle) continue;
+        if (open == &trace.open && (*open)[i].extras != nullptr) BeforeClose(trace, i);
         const OpenScope scope = (*open)[i];
         if (open == &trace.open) LeaveNest(trace, i);
         open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
@@ -289,6 +292,14 @@ FunctionEvent& EventBuilder::NewEvent() {
   if (FERRET_UNLIKELY(batch_->events.size() >= config_.batch_events)) DeliverBatch();
   ++built_;
   return batch_->events.emplace_back();
+}
+
+FunctionEvent& EventBuilder::NewExtraEvent() {
+  FunctionEvent& event = NewEvent();
+  --built_;
+  ++batch_->extra;
+  event.id = next_id_++;
+  return event;
 }
 
 uint32_t EventBuilder::ShownThread(uint32_t thread) const {
@@ -389,6 +400,7 @@ void EventBuilder::Finish(uint64_t ticks) {
   unmatched_remote_ends_ += early_ends_.size();
   early_ends_.clear();
   linker_.Finish();
+  device_.Finish();
   DeliverBatch();
 }
 

@@ -21,6 +21,7 @@
 #include "ferret/event_batch.h"
 #include "runtime/clock/clock_map.h"
 #include "runtime/drain/batch_sink.h"
+#include "runtime/drain/device_linker.h"
 #include "runtime/drain/linker.h"
 #include "runtime/drain/step_tracker.h"
 #include "runtime/drain/thread_trace.h"
@@ -28,7 +29,7 @@
 
 namespace ferret::internal {
 
-class EventBuilder final : public Linker::Sink {
+class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
  public:
   struct Config {
     size_t link_table_entries = 1'048'576;
@@ -75,6 +76,7 @@ class EventBuilder final : public Linker::Sink {
   uint64_t unmatched_remote_ends() const { return unmatched_remote_ends_; }
   uint64_t unknown_records() const { return unknown_records_; }
   const Linker& linker() const { return linker_; }
+  DeviceLinker& device() { return device_; }
 
   void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) override;
 
@@ -91,6 +93,9 @@ class EventBuilder final : public Linker::Sink {
   void CloseAllAsync(ThreadTrace& trace, int64_t now_ns);
   int64_t WindowEndNs(const ThreadTrace& trace) const;
   int64_t PastWindow(ThreadTrace& trace);
+  void BeforeClose(ThreadTrace& trace, size_t place) {
+    if (DeviceLinker::Concerns(*trace.open[place].extras)) device_.Close(trace, place);
+  }
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);
   void Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
   void EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns);
@@ -105,6 +110,8 @@ class EventBuilder final : public Linker::Sink {
   void PassMemoryOn(const OpenScope& closed, OpenScope& outer);
 
   FunctionEvent& NewEvent();
+  FunctionEvent& NewExtraEvent() override;
+  EventBatch& CurrentBatch() override { return *batch_; }
   void Complete(FunctionEvent& event, ScopeExtras* extras);
   EventDetails& DetailsOf(FunctionEvent& event);
   // Gives the event its name and details, for as long as the current batch lives, and takes the extras back.
@@ -123,6 +130,7 @@ class EventBuilder final : public Linker::Sink {
   StepTracker steps_;
   const uint32_t step_name_id_;
   ExtrasPool extras_;
+  DeviceLinker device_;
   absl::flat_hash_map<uint32_t, std::unique_ptr<ThreadTrace>> traces_;
   // Framework ids of threads, also of those that are gone: a backward op may name them. Filled only with an adapter.
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;

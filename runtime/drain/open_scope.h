@@ -13,6 +13,10 @@
 
 namespace ferret::internal {
 
+struct TimedScope;       // device_linker.h
+struct AnnotationRange;  // device_linker.h
+struct ShareKey;         // device_linker.h
+
 // What few scopes have.
 struct ScopeExtras {
   std::string name;     // of a scope with kInlineName
@@ -23,6 +27,11 @@ struct ScopeExtras {
   int64_t children_cpu_bytes = 0;
   int64_t children_device_bytes = 0;
   bool has_memory = false;
+  // The device linker's, which owns them.
+  TimedScope* timed = nullptr;         // its time on a device is being taken
+  AnnotationRange* range = nullptr;    // it is an annotation around such a scope
+  std::shared_ptr<const ShareKey> key;  // what it is added up under
+  bool is_legacy = false;              // see FunctionEvent
 
   bool has_details() const { return !details.empty() || has_memory; }
 };
@@ -44,6 +53,10 @@ class ExtrasPool {
     owned->self_cpu_bytes = owned->self_device_bytes = 0;
     owned->children_cpu_bytes = owned->children_device_bytes = 0;
     owned->has_memory = false;
+    owned->timed = nullptr;
+    owned->range = nullptr;
+    owned->key.reset();
+    owned->is_legacy = false;
     free_.push_back(std::move(owned));
   }
 

@@ -57,10 +57,8 @@ void EventBuilder::OptimizerEnded(ThreadTrace& trace, int64_t now_ns) {
 }
 
 void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns) {
-  FunctionEvent& event = NewEvent();
-  --built_;
-  ++batch_->extra;
-  event.id = next_id_++;
+  device_.EndStep(trace, slice.start_ns);
+  FunctionEvent& event = NewExtraEvent();
   event.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
   event.start_ns = slice.start_ns;
   event.end_ns = now_ns;
@@ -146,6 +144,14 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
     case RecordType::kMemory:
       Memory(trace, record, header, now_ns);
       return;
+    case RecordType::kDeviceBegin:
+      device_.Begin(trace, PayloadOf(header), now_ns);
+      return;
+    case RecordType::kDeviceEnd: {
+      const uint64_t word = Word(record, 2);
+      device_.End(trace, PayloadOf(header), static_cast<uint32_t>(word), word >> 32 != kDevicePairComplete, now_ns);
+      return;
+    }
     case RecordType::kThreadExit:
       CloseAll(trace, now_ns);
       trace.exited = true;
@@ -196,6 +202,7 @@ EventDetails& EventBuilder::DetailsOf(FunctionEvent& event) {
 
 void EventBuilder::UseExtras(FunctionEvent& event, ScopeExtras* extras) {
   if (event.name_id == 0) event.name = batch_->texts.Keep(extras->name);
+  event.is_legacy = extras->is_legacy;
   if (!extras->details.empty() || extras->has_memory) {
     EventDetails& details = DetailsOf(event);
     details.recorded = batch_->texts.Keep(extras->details);

@@ -100,7 +100,7 @@ bool Recorder::uses_cycle_counter() { return g_cycle_counter.load(std::memory_or
 
 Recorder* Recorder::Create(const Config& config) {
   std::unique_ptr<Recorder> recorder(new (std::nothrow) Recorder(config));
-  if (recorder == nullptr || sem_init(&recorder->wake_, 0, 0) != 0) return nullptr;
+  if (recorder == nullptr) return nullptr;
   // Made now: a signal handler that interrupted the construction on its own thread would wait for it for ever.
   ThreadRegistry::Global();
   NameTable::Global();
@@ -174,20 +174,8 @@ void Recorder::AfterForkInChild() {
   SuppressThisThread();
 }
 
-void Recorder::WaitForWork(int64_t timeout_ns) {
-  timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  const int64_t ns = until.tv_nsec + timeout_ns;
-  until.tv_sec += ns / 1'000'000'000;
-  until.tv_nsec = ns % 1'000'000'000;
-  sem_clockwait(&wake_, CLOCK_MONOTONIC, &until);
-  wake_posted_.store(false, std::memory_order_relaxed);
-}
-
-void Recorder::Wake() {
-  if (!wake_posted_.load(std::memory_order_relaxed) && !wake_posted_.exchange(true, std::memory_order_relaxed)) {
-    sem_post(&wake_);
-  }
+void Recorder::WakeDrain() {
+  if (Recorder* const recorder = g_recorder.load(std::memory_order_acquire)) recorder->Wake();
 }
 
 Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {

@@ -10,7 +10,6 @@
 #ifndef FERRET_RUNTIME_RECORD_RECORDER_H_
 #define FERRET_RUNTIME_RECORD_RECORDER_H_
 
-#include <semaphore.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,6 +20,7 @@
 
 #include "runtime/record/chunk_pool.h"
 #include "runtime/record/thread_state.h"
+#include "runtime/threads/wake_signal.h"
 
 namespace ferret::internal {
 
@@ -71,8 +71,10 @@ class Recorder {
   const Config& config() const { return config_; }
 
   // The drain thread sleeps here: until Wake, or at most so long.
-  void WaitForWork(int64_t timeout_ns);
-  void Wake();
+  void WaitForWork(int64_t timeout_ns) { wake_.Wait(timeout_ns); }
+  void Wake() { wake_.Wake(); }
+  // The current recorder's, if there is one.
+  static void WakeDrain();
 
   // Chunks still open when the last session ended; the next drain takes them over. Owned by the drain or, between
   // sessions, by the session lock.
@@ -124,9 +126,7 @@ class Recorder {
   std::unique_ptr<ChunkPool> pool_;
   std::atomic<uint32_t> first_window_{0};  // like first_epoch_
   std::atomic<uint32_t> first_epoch_{0};  // stored before the epoch is published; relaxed readers have seen the epoch
-  sem_t wake_;
-  // Whether a post is on its way, so that a storm of refills posts once. Relaxed: the semaphore orders.
-  std::atomic<bool> wake_posted_{false};
+  WakeSignal wake_;
   std::vector<Chunk*> leftover_chunks_;
 };
 

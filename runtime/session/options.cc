@@ -29,6 +29,7 @@ absl::Status Options::Validate() const {
       CheckRange("buffer_cap_bytes", buffer_cap_bytes, kMinBufferBytes, kMaxBufferBytes),
       CheckRange("exporter_queue_bytes", exporter_queue_bytes, kMinQueueBytes, kMaxQueueBytes),
       CheckRange("link_table_entries", link_table_entries, kMinLinkTableEntries, kMaxLinkTableEntries),
+      CheckRange("cuda_rate", cuda_rate, 0, kMaxCudaRate),
       CheckRange("block_limit", block_limit, absl::Milliseconds(1), absl::Seconds(10)),
       CheckRange("stop_deadline", stop_deadline, absl::Milliseconds(10), absl::Hours(1)),
       ValidateSchedule(schedule),

@@ -45,6 +45,7 @@ struct Options {
   static constexpr uint64_t kMaxQueueBytes = uint64_t{16} << 30;
   static constexpr uint64_t kMinLinkTableEntries = uint64_t{1} << 10;
   static constexpr uint64_t kMaxLinkTableEntries = uint64_t{64} << 20;
+  static constexpr uint64_t kMaxCudaRate = 100'000'000;
 
   // name[:target][?key=value&...][,...], not yet parsed (see runtime/export/export_spec.h). Empty: no recording.
   std::string exporters;
@@ -70,6 +71,19 @@ struct Options {
   bool with_flops = false;      // estimates for the operators that allow it; implies record_shapes
   bool with_stack = false;      // where operators were called from
   bool profile_memory = false;  // allocations
+
+  // Which scopes are timed on a CUDA device. Each includes the ones before it.
+  enum class Cuda : uint8_t {
+    kOff,
+    kScopes,       // those that the program says so of (ferret/cuda.h)
+    kAnnotations,  // a framework's user annotations, on its current stream
+    kOps,          // and its operators
+  };
+  Cuda cuda = Cuda::kScopes;
+  // At most so many a second; 0: no limit. A timed scope costs microseconds.
+  uint64_t cuda_rate = 50'000;
+  // Instead of the CUDA driver, for tests.
+  std::string cuda_library;
 
   // When to record; by default always.
   Schedule schedule;

@@ -37,6 +37,7 @@ struct Process {
   Options options;
   // What Losses() answers between sessions.
   std::map<uint32_t, LossCounts> last_losses;
+  DeviceCounts last_device_losses;
   bool is_forked_child = false;
 };
 
@@ -62,6 +63,7 @@ void AfterForkInChild() {
   new (&process.mutex) std::mutex;
   process.is_forked_child = true;
   WindowSwitch::Global().AfterForkInChild();
+  internal::CudaSession::AfterForkInChild();
 }
 
 void AtExit() {
@@ -165,6 +167,7 @@ absl::Status StopSession(absl::Duration timeout) {
     status = absl::Status(result.code(), result.message());
   }
   process.last_losses = process.run->LossesByThread();
+  process.last_device_losses = process.run->DeviceLosses();
   Report(process.options, *process.run);
   if (process.run->abandoned()) process.abandoned.push_back(process.run);
   process.run.reset();
@@ -238,6 +241,15 @@ std::vector<ThreadLoss> LossesByThread() {
   }
   return losses;
 }
+
+DeviceCounts DeviceLosses() {
+  Process& process = TheProcess();
+  std::lock_guard<std::mutex> lock(process.mutex);
+  const bool is_on = process.run != nullptr && !process.is_forked_child;
+  return is_on ? process.run->DeviceLosses() : process.last_device_losses;
+}
+
+std::string CudaStatus() { return internal::CudaSession::StatusText(); }
 
 CollectedEvents TakeCollectedEvents() {
   CollectedEvents collected;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/clock/cpu_clock.h"
+#include "runtime/device/device_counter.h"
 #include "runtime/record/name_table.h"
 #include "runtime/record/thread_registry.h"
 #include "runtime/session/process_identity.h"
@@ -72,7 +73,19 @@ Recorder* RecorderFor(const Recorder::Config& config) {
 uint32_t WantsOf(const Options& options) {
   using namespace internal;  // NOLINT: the bits
   return (options.record_shapes || options.with_flops ? kWantShapes : 0u) | (options.with_flops ? kWantFlops : 0u) |
-         (options.with_stack ? kWantStacks : 0u) | (options.profile_memory ? kWantMemory : 0u);
+         (options.with_stack ? kWantStacks : 0u) | (options.profile_memory ? kWantMemory : 0u) |
+         (options.cuda >= Options::Cuda::kAnnotations ? kWantCudaAnnotations : 0u) |
+         (options.cuda == Options::Cuda::kOps ? kWantCudaOps : 0u);
+}
+
+// On the device thread.
+void TellOfDriver(const internal::DriverStatus& status, const Options& options) {
+  using internal::DriverOutcome;
+  // Where there is no device, programs that could use one are nothing special.
+  const bool unusual = status.outcome == DriverOutcome::kIncomplete || status.outcome == DriverOutcome::kStub;
+  if (options.log < (unusual ? Options::Log::kWarning : Options::Log::kInfo)) return;
+  const bool good = status.outcome == DriverOutcome::kGood;
+  std::fprintf(stderr, "ferret: %s%s\n", status.text.c_str(), good ? "" : "; nothing is timed on it");
 }
 
 std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
@@ -122,6 +135,8 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   config.wall_offset_ns = WallOffsetNs();
   run->drain_ = std::make_unique<DrainThread>(config, run->recorder_, run.get());
 
+  run->StartCuda(config.wall_offset_ns);
+
   SessionInfo info;
   const ProcessIdentity identity = IdentifyProcess();
   identity.CopyTo(&info);
@@ -155,6 +170,33 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   return run;
 }
 
+void SessionRun::StartCuda(int64_t wall_offset_ns) {
+  device_before_ = internal::DeviceCounter::Global().Sum();
+  if (options_.cuda == Options::Cuda::kOff) return;
+  if (!options_.cuda_library.empty() && options_.log >= Options::Log::kWarning) {
+    std::fprintf(stderr, "ferret: FERRET_CUDA_LIBRARY: CUDA times come from %s\n", options_.cuda_library.c_str());
+  }
+  internal::CudaSession::Config config;
+  config.library = options_.cuda_library;
+  config.scopes_per_second = options_.cuda_rate;
+  config.ns_per_tick = drain_->ns_per_tick();
+  config.now = [wall_offset_ns] { return MonotonicNs() + wall_offset_ns; };
+  config.on_thread_start = &Recorder::SuppressThisThread;
+  config.on_driver = [options = options_](const internal::DriverStatus& status) { TellOfDriver(status, options); };
+  cuda_ = std::make_unique<internal::CudaSession>(std::move(config));
+  drain_->SetDevicePort(cuda_.get());
+}
+
+void SessionRun::StopCuda(absl::Time deadline) {
+  if (cuda_ == nullptr) return;
+  cuda_->TurnOff();
+  if (!cuda_->started()) return;
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
+  // What was recorded goes to the device thread, and what that one finds out comes back with the drain's last pass.
+  if (drain_->Flush(Steady(absl::Now() + left / 2))) cuda_->Settle(Steady(deadline - left / 8));
+  cuda_hangs_ = !cuda_->Stop(Steady(deadline));
+}
+
 void SessionRun::Push(std::shared_ptr<EventBatch> batch) {
   batch->sequence = ++batches_;
   for (const auto& runner : runners_) runner->Push(batch);
@@ -174,6 +216,7 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
   Recorder::Stop();
   // Half of the time at most for the drain, so that exporters can complete their files.
   const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
+  StopCuda(absl::Now() + left / 3);
   if (!drain_->Finish(Steady(absl::Now() + left / 2))) {
     abandoned_ = true;
     // The thread goes on reading and recycling its chunks: nobody else may (single-recycler).
@@ -182,6 +225,9 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
     status.Update(StopRunners(deadline));
     return status;
   }
+  device_over_.store(true, std::memory_order_release);
+  // Only the thread that hangs uses it now.
+  if (cuda_hangs_) (void)cuda_.release();  // NOLINT: leaked on purpose
   return StopRunners(deadline);
 }
 
@@ -207,6 +253,18 @@ LossCounts SessionRun::Losses() const {
   return losses;
 }
 
+DeviceCounts SessionRun::DeviceLosses() const {
+  DeviceCounts counts = internal::DeviceCounter::Global().Sum();
+  counts.asked -= device_before_.asked;
+  counts.timed -= device_before_.timed;
+  for (size_t i = 0; i < kDeviceLossCount; ++i) counts.lost[i] -= device_before_.lost[i];
+  // What nobody said anything of: scopes that were open, marks that the device had not got to, threads that were late.
+  if (device_over_.load(std::memory_order_acquire)) {
+    counts[DeviceLoss::kAbandonedAtStop] = counts.asked - counts.timed - counts.total_lost();
+  }
+  return counts;
+}
+
 ExportProgress SessionRun::Progress() const {
   const internal::DrainStats stats = drain_->stats();
   ExportProgress progress;
@@ -222,6 +280,7 @@ ExportProgress SessionRun::Progress() const {
   progress.names_inline = NameTable::Global().refused() - names_refused_before_;
   progress.clock_backward = stats.clock_backward;
   progress.clock_steps = stats.clock_steps;
+  progress.device = DeviceLosses();
   return progress;
 }
 

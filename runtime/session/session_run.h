@@ -11,6 +11,7 @@
 #ifndef FERRET_RUNTIME_SESSION_SESSION_RUN_H_
 #define FERRET_RUNTIME_SESSION_SESSION_RUN_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,7 +21,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ferret/device_loss.h"
 #include "ferret/loss.h"
+#include "runtime/device/cuda/cuda_session.h"
 #include "runtime/drain/drain_thread.h"
 #include "runtime/export/batch_pool.h"
 #include "runtime/export/exporter_runner.h"
@@ -51,6 +54,8 @@ class SessionRun final : public internal::BatchSink {
   // The session's losses by logical thread id, 0 for what no thread can be blamed for. Exact after Stop.
   std::map<uint32_t, LossCounts> LossesByThread() const;
   LossCounts Losses() const;
+  // Exact after Stop.
+  DeviceCounts DeviceLosses() const;
   ExportProgress Progress() const;
 
   struct Output {
@@ -69,12 +74,21 @@ class SessionRun final : public internal::BatchSink {
  private:
   explicit SessionRun(const Options& options);
   absl::Status StopRunners(absl::Time deadline);
+  void StartCuda(int64_t wall_offset_ns);
+  // Gives the device thread until then to find out what devices have done.
+  void StopCuda(absl::Time deadline);
 
   const Options options_;
   internal::Recorder* recorder_ = nullptr;
   BatchPool pool_;
   std::vector<std::unique_ptr<ExporterRunner>> runners_;
   std::unique_ptr<internal::DrainThread> drain_;
+  // Null if it is off.
+  std::unique_ptr<internal::CudaSession> cuda_;
+  bool cuda_hangs_ = false;  // in the driver: it is leaked then
+  DeviceCounts device_before_;  // of the process, when the session started
+  // Whether the drain has got everything that there will be of devices. Set by Stop, read by exporters.
+  std::atomic<bool> device_over_{false};
   std::map<uint32_t, LossCounts> losses_before_;  // of the process, when the session started
   uint64_t names_refused_before_ = 0;
   uint64_t details_lost_before_ = 0;

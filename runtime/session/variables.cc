@@ -54,6 +54,11 @@ std::string PrintSize(const Options& options) {
   return absl::StrCat(value);
 }
 
+template <uint64_t Options::*kMember>
+std::string PrintNumber(const Options& options) {
+  return absl::StrCat(options.*kMember);
+}
+
 template <absl::Duration Options::*kMember>
 bool ParseTime(absl::string_view value, Options* options) {
   return absl::ParseDuration(value, &(options->*kMember));
@@ -78,6 +83,7 @@ std::string PrintText(const Options& options) {
 // Words[i] is the text of the enumerator i.
 constexpr const char* kOverflowWords[] = {"drop", "block", "grow"};
 constexpr const char* kClockWords[] = {"auto", "tsc", "monotonic"};
+constexpr const char* kCudaWords[] = {"off", "scopes", "annotations", "ops"};
 constexpr const char* kForkWords[] = {"off", "restart"};
 constexpr const char* kLogWords[] = {"error", "warning", "info"};
 
@@ -142,6 +148,12 @@ constexpr Variable kVariables[] = {
     {"FERRET_PROFILE_MEMORY", Kind::kSetting, "1 or 0",
      "Record what tensor allocators do (in PyTorch: needs the preload, see `ferret run`).",
      ParseSwitch<&O::profile_memory>, PrintSwitch<&O::profile_memory>},
+    {"FERRET_CUDA", Kind::kSetting, "off, scopes, annotations or ops",
+     "What is timed on CUDA devices: scopes that ask for it, also PyTorch's annotations, or also its operators.",
+     ParseWord<O::Cuda, &O::cuda, kCudaWords>, PrintWord<O::Cuda, &O::cuda, kCudaWords>},
+    {"FERRET_CUDA_RATE", Kind::kSetting, "scopes a second up to 100000000; 0: no limit",
+     "How many scopes are timed on CUDA devices at most; others are recorded without, and counted.",
+     ParseSize<&O::cuda_rate>, PrintNumber<&O::cuda_rate>},
     {"FERRET_BUFFER_SIZE", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",
      "Memory that recording threads write into.", ParseSize<&O::buffer_bytes>, PrintSize<&O::buffer_bytes>},
     {"FERRET_BUFFER_CAP", Kind::kSetting, "bytes from 128K to 16G (K, M, G: powers of 1024)",
@@ -172,6 +184,9 @@ constexpr Variable kVariables[] = {
      ParseWord<O::Fork, &O::fork, kForkWords>, PrintWord<O::Fork, &O::fork, kForkWords>},
     {"FERRET_LOG", Kind::kSetting, "error, warning or info", "Which diagnostics are printed on standard error.",
      ParseWord<O::Log, &O::log, kLogWords>, PrintWord<O::Log, &O::log, kLogWords>},
+    {"FERRET_CUDA_LIBRARY", Kind::kInternal, "a path",
+     "A library to be used instead of the CUDA driver, libcuda.so.1; for tests.", ParseText<&O::cuda_library>,
+     PrintText<&O::cuda_library>},
     {"FERRET_RUN_ID", Kind::kInternal, "up to 64 letters, digits, - and _",
      "Which run a process belongs to; set by `ferret run` or by the first process that records.",
      ParseText<&O::run_id>, PrintText<&O::run_id>},

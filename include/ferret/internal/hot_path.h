@@ -41,7 +41,14 @@ struct alignas(64) Switch {
   // Whether ends of steps matter also while recording is off: a schedule counts them. Relaxed, as the epoch.
   std::atomic<bool> counts_steps{false};
 };
-enum WantBits : uint32_t { kWantShapes = 1, kWantStacks = 2, kWantMemory = 4, kWantFlops = 8 };
+enum WantBits : uint32_t {
+  kWantShapes = 1,
+  kWantStacks = 2,
+  kWantMemory = 4,
+  kWantFlops = 8,
+  kWantCudaAnnotations = 16,
+  kWantCudaOps = 32,
+};
 extern FERRET_EXPORT_SYMBOL Switch g_switch;
 
 // What a Writer stands for. Only kLive has a chunk; the others are shared constants that t_writer may point to.

@@ -27,6 +27,9 @@
 //    details          2+n  length, bytes   2: of the innermost open scope, see detail_format.h
 //    memory             7  DeviceType (8)  2: address    3: bytes (signed)    4: total allocated    5: total reserved
 //                          | oom (8) << 8  6: device index (signed)
+//    device begin       2  pair            ticks: just before the mark was put into the device's stream; of the innermost
+//                                          open scope
+//    device end         3  pair            ticks: as above    2: place of the stream (32) | outcome (8) << 32
 //
 // With kInlineName set, the name did not fit into the name table: payload is 0 and the words above are followed by the
 // text, an 8-byte length first, padded with zero bytes to whole words.
@@ -57,6 +60,8 @@ enum class RecordType : uint8_t {
   kThreadExit = 10,
   kDetails = 11,
   kMemory = 12,
+  kDeviceBegin = 13,
+  kDeviceEnd = 14,
 };
 
 enum RecordFlags : uint8_t {
@@ -88,8 +93,13 @@ inline constexpr uint32_t kLossBytes = 32;
 inline constexpr uint32_t kThreadExitBytes = 16;
 inline constexpr uint32_t kDetailsBytes = 16;
 inline constexpr uint32_t kMemoryBytes = 56;
+inline constexpr uint32_t kDeviceBeginBytes = 16;
+inline constexpr uint32_t kDeviceEndBytes = 24;
 
 inline constexpr uint64_t kNextStep = ~uint64_t{0};
+// Outcomes of a device end: the pair is to be timed, or the second mark failed and there is no pair any more.
+inline constexpr uint64_t kDevicePairComplete = 0;
+inline constexpr uint64_t kDevicePairFailed = 1;
 // Payloads of a step record.
 inline constexpr uint32_t kStepEnds = 0;
 inline constexpr uint32_t kStepBegins = 1;

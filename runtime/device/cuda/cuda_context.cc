@@ -1,0 +1,127 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/device/cuda/cuda_context.h"
+
+#include <algorithm>
+
+namespace ferret::internal {
+namespace {
+
+constexpr uint32_t kFirstPairs = 64;
+constexpr uint32_t kMorePairs = 256;
+// Of those that were given up: so many are looked after at a time.
+constexpr size_t kMostLooks = 16;
+
+}  // namespace
+
+uint32_t CudaContext::PlaceOf(uint64_t key, int32_t number, const std::string& name) {
+  std::lock_guard<std::mutex> lock(streams_mutex_);
+  const auto known = std::find_if(streams_.begin(), streams_.end(), [&](const StreamEntry& entry) {
+    return number != 0 ? entry.number == number : entry.key == key;
+  });
+  if (known != streams_.end()) return static_cast<uint32_t>(known - streams_.begin());
+  // All that come later share the last place.
+  if (streams_.size() >= kMostStreams) return kMostStreams - 1;
+  streams_.push_back({key, number != 0 ? number : next_number_++, name});
+  return static_cast<uint32_t>(streams_.size() - 1);
+}
+
+StreamInfo CudaContext::Stream(uint32_t place) const {
+  std::lock_guard<std::mutex> lock(streams_mutex_);
+  StreamInfo info;
+  info.device_index = static_cast<int16_t>(identity_.device);
+  if (place >= streams_.size()) return info;
+  info.stream = streams_[place].number;
+  info.name = streams_[place].name;
+  return info;
+}
+
+bool CudaContext::CreateEvent(MarkId mark) {
+  CuEvent event = nullptr;
+  const int result = driver_->event_create(&event, kCuEventDefault);
+  if (result == kCuSuccess) {
+    events_[mark] = event;
+    return true;
+  }
+  if (IsTerminal(result)) Lose();
+  // Without memory, go on with those that are there.
+  can_create_ = false;
+  return false;
+}
+
+bool CudaContext::CreatePairs(uint32_t count) {
+  const uint32_t first = created();
+  const uint32_t end = std::min(first + count, kMostPairs);
+  for (uint32_t pair = first; pair < end; ++pair) {
+    if (!CreateEvent(2 * pair) || !CreateEvent(2 * pair + 1)) break;
+    created_.store(pair + 1, std::memory_order_release);
+    free_.enqueue(pair);
+  }
+  return created() != first;
+}
+
+// Whether the pair, which was given up, is free again.
+bool CudaContext::TakeBack(uint32_t pair) {
+  for (MarkId mark : {2 * pair, 2 * pair + 1}) {
+    const int result = driver_->event_query(events_[mark]);
+    if (result == kCuNotReady) return false;
+    if (result == kCuSuccess) continue;
+    if (IsTerminal(result)) {
+      Lose();
+      return false;
+    }
+    // An event that went into a graph, for one, will never be of use again, and is not safe to destroy.
+    if (!CreateEvent(mark)) return false;
+  }
+  free_.enqueue(pair);
+  return true;
+}
+
+bool CudaContext::Maintain() {
+  bool worked = false;
+  for (uint32_t pair; given_up_.try_dequeue(pair);) waiting_.push_back(pair);
+  for (size_t looks = std::min(waiting_.size(), kMostLooks); looks > 0 && !lost(); --looks) {
+    const uint32_t pair = waiting_.front();
+    waiting_.pop_front();
+    if (TakeBack(pair)) {
+      worked = true;
+    } else {
+      waiting_.push_back(pair);
+    }
+  }
+  if (!lost() && can_create_ && created() < kMostPairs && (!HasPairs() || RunsLow())) {
+    worked |= CreatePairs(HasPairs() ? kMorePairs : kFirstPairs);
+  }
+  return worked;
+}
+
+bool CudaContext::PutAnchor(MarkId* mark) {
+  if (anchor_stream_ == nullptr) {
+    int least = 0;
+    int greatest = 0;
+    // The highest priority, where there are any: an anchor is not to wait behind the program's work.
+    if (driver_->ctx_get_stream_priority_range != nullptr) driver_->ctx_get_stream_priority_range(&least, &greatest);
+    const int result = driver_->stream_create_with_priority(&anchor_stream_, kCuStreamNonBlocking, greatest);
+    if (IsTerminal(result)) Lose();
+    if (result != kCuSuccess) {
+      anchor_stream_ = nullptr;
+      return false;
+    }
+  }
+  if (free_anchors_.empty()) {
+    if (created_anchors_ == kMostAnchors) return false;
+    const MarkId made = 2 * kMostPairs + created_anchors_;
+    if (!CreateEvent(made)) return false;
+    ++created_anchors_;
+    free_anchors_.push_back(made);
+  }
+  *mark = free_anchors_.back();
+  const int result = driver_->event_record(events_[*mark], anchor_stream_);
+  if (IsTerminal(result)) Lose();
+  if (result != kCuSuccess) return false;
+  free_anchors_.pop_back();
+  return true;
+}
+
+}  // namespace ferret::internal
