@@ -32,6 +32,7 @@ AnchorLine::Taken AnchorLine::Take(const Now& now) {
     const int64_t put_ns = now();
     MarkId mark;
     if (!timer_->PutAnchor(domain_, &mark)) break;
+    ++tries_;
     DeviceTimer::Passed passed = DeviceTimer::Passed::kNotYet;
     int64_t seen_ns = put_ns;
     for (int polls = 0; passed == DeviceTimer::Passed::kNotYet && polls < kMostPolls; ++polls) {

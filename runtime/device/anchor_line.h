@@ -55,6 +55,8 @@ class AnchorLine {
 
   const DeviceClock& clock() const { return clock_; }
   size_t anchors() const { return anchors_.size(); }
+  // How many marks were put for them.
+  uint64_t tries() const { return tries_; }
 
  private:
   struct Anchor {
@@ -72,6 +74,7 @@ class AnchorLine {
   DeviceTimer* const timer_;
   DeviceClock clock_;
   ThinnedHistory<Anchor> anchors_{kMostAnchors};
+  uint64_t tries_ = 0;
   bool held_up_ = false;
   MarkId held_up_mark_ = 0;
   int64_t held_up_put_ns_ = 0;

@@ -214,7 +214,10 @@ void PairTracker::Timed(Domain& domain, const SubmittedPair& pair, const PlacedP
 
 PairTracker::Counts PairTracker::counts() const {
   Counts counts = counts_;
-  for (const auto& domain : domains_) counts.breaks += domain->line.clock().breaks();
+  for (const auto& domain : domains_) {
+    counts.breaks += domain->line.clock().breaks();
+    counts.anchor_tries += domain->line.tries();
+  }
   return counts;
 }
 
