@@ -105,13 +105,17 @@ TraceContents Fill(RawTrace trace) {
   std::vector<FunctionEvent*> added(count);
   for (size_t i = 0; i < count; ++i, trace.events.pop_front()) {
     RawEvent& raw = trace.events.front();
+    // Ferret draws the launch of what it timed over the scope that was timed: as a scope it would count twice.
+    if (trace.is_ferrets && raw.is_launch()) continue;
     EventDetails details = DetailsOf(raw, links[i] == kNotLinked ? 0 : ids[static_cast<size_t>(links[i])]);
     raw.event.details = IsEmpty(details) ? nullptr : &details;
     added[i] = &list.Add(raw.event);
   }
   for (size_t i = 0; i < count; ++i) {
+    if (added[i] == nullptr) continue;
     const FunctionEvent& event = *added[i];
-    if (event.device_type == DeviceType::kCpu || event.activity_type == ActivityType::kGpuUserAnnotation) continue;
+    const bool is_drawn = event.activity_type == ActivityType::kGpuUserAnnotation && !event.is_legacy;
+    if (event.device_type == DeviceType::kCpu || is_drawn) continue;
     if (links[i] == kNotLinked) {
       ++contents.kernels_alone;
       continue;
