@@ -63,20 +63,25 @@ void DeviceRows::BeginPart() {
 }
 
 void DeviceRows::Write(const FunctionEvent& event) {
-  const Key key(event.device_index, event.device_resource_id);
-  const int lane = StreamOf(key).lanes.Place(event.start_ns, std::max(event.start_ns, event.end_ns));
-  NameDevice(event.device_index);
-  NameLane(key, lane);
-
   const Activity activity = ActivityOf(event);
   const DeviceLaunch* const launch = event.details == nullptr ? nullptr : event.details->launch;
   const bool is_work = activity.call != nullptr;
+  // From the first start to the last end of what is inside: as in Kineto's traces wider by 1 ns on both sides, or a viewer
+  // could take it for what is inside and end an arrow at it.
+  const int64_t wider_ns = is_work || launch != nullptr ? 0 : 1;
+  const int64_t start_ns = event.start_ns - wider_ns;
+  const int64_t end_ns = std::max(event.start_ns, event.end_ns) + wider_ns;
+
+  const Key key(event.device_index, event.device_resource_id);
+  const int lane = StreamOf(key).lanes.Place(start_ns, end_ns);
+  NameDevice(event.device_index);
+  NameLane(key, lane);
   if (is_work && launch != nullptr) WriteLaunch(event, *launch);
 
   const int64_t tid = TrackOf(event.device_resource_id, lane);
   std::string hex;
-  std::string line = Slice(activity.category, event.trace_name(), PidOf(event.device_index), tid, event.start_ns,
-                           event.end_ns, &hex);
+  std::string line = Slice(activity.category, event.trace_name(), PidOf(event.device_index), tid, start_ns, end_ns,
+                           &hex);
   const int64_t scope = launch != nullptr ? launch->scope_id : event.linked_correlation_id();
   absl::StrAppend(&line, "\"External id\": ", scope);
   details_.clear();

@@ -52,10 +52,10 @@ std::string Losses(const LossCounts& lost) {
   return text;
 }
 
-// Empty if no scope was to be timed.
+// Empty if no scope was to be timed. HTA's validator wants a number wherever a key is `device`.
 std::string DeviceAccount(const DeviceCounts& device) {
   if (device.asked == 0) return "";
-  std::string text = absl::StrCat(", \"device\": {\"asked\": ", device.asked, ", \"timed\": ", device.timed);
+  std::string text = absl::StrCat(", \"device_counts\": {\"asked\": ", device.asked, ", \"timed\": ", device.timed);
   for (size_t i = 0; i < kDeviceLossCount; ++i) {
     if (device.lost[i] == 0) continue;
     absl::StrAppend(&text, ", \"", DeviceLossText(static_cast<DeviceLoss>(i)), "\": ", device.lost[i]);

@@ -199,7 +199,7 @@ std::string JsonReport(const ReportSource& source) {
   }
   out.push_back('}');
   if (const DeviceCounts& device = source.progress->device; device.asked != 0) {
-    json.Name("device")->push_back('{');
+    json.Name("device_counts")->push_back('{');
     Json counts(&out);
     counts.Number("asked", static_cast<int64_t>(device.asked));
     counts.Number("timed", static_cast<int64_t>(device.timed));

@@ -30,6 +30,15 @@ bool MakeAbsolute(RawTrace* trace) {
   return fits && (!trace->has_span || shift(&trace->span_start_ns));
 }
 
+// Ferret draws annotations on devices by 1 ns wider on both sides than what is inside.
+void TakeInDrawnAnnotations(std::deque<RawEvent>* events) {
+  for (RawEvent& raw : *events) {
+    if (!raw.is_on_device() || raw.is_device_work() || raw.is_marked_span() || raw.event.duration_ns() < 2) continue;
+    ++raw.event.start_ns;
+    --raw.event.end_ns;
+  }
+}
+
 EventList::Config ConfigOf(const RawTrace& trace) {
   EventList::Config config;
   // What times are relative to: where the profiler's own span begins, if it has one.
@@ -86,6 +95,7 @@ bool IsEmpty(const EventDetails& details) {
 
 // Gives up the raw events one by one, so that they are in memory once.
 TraceContents Fill(RawTrace trace) {
+  if (trace.is_ferrets) TakeInDrawnAnnotations(&trace.events);
   const std::vector<uint32_t> threads = ThreadIds(trace);
   const std::vector<int64_t> links = LaunchLinks(trace);
   GiveIds(&trace.events);

@@ -140,6 +140,7 @@ void TimedForest::Close(size_t thread) {
     // What is not known better than to some error; but work does not begin before it is launched.
     const uint32_t jitter = static_cast<uint32_t>(shape_.jitter_ns);
     node.device_start_ns = std::max(node.device_start_ns - Random(jitter), node.launch.start_ns);
+    while (!starts_.insert({{node.device, node.stream}, node.device_start_ns}).second) ++node.device_start_ns;
     node.device_end_ns = std::max(node.device_end_ns + Random(jitter), node.device_start_ns);
     event.is_legacy = node.has_timed_inside || event.is_user_annotation;
     waiting_.push_back(&node);

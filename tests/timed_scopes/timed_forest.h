@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,7 @@ class TimedForest {
   std::vector<Node*> waiting_;            // closed, timed, not settled
   std::vector<Node*> annotations_;        // closed, not timed, not drawn
   std::map<Stream, int64_t> stream_time_;
+  std::set<std::pair<Stream, int64_t>> starts_;  // no two on one stream are the same
   std::deque<EventBatch> batches_;
   DeviceCounts counts_;
   size_t kernels_ = 0;
