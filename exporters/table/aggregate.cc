@@ -66,12 +66,6 @@ void Aggregate::AddDeviceTime(const DeviceTimeShare& share) {
   AddTo(&other_average_.self_device_time_total_ns, share.self_ns);
 }
 
-// Rows come one at a time.
-Stats* Aggregate::StatsOf(size_t row) {
-  if (row == stats_.size()) stats_.push_back(std::make_unique<Stats>());
-  return stats_[row].get();
-}
-
 uint64_t Aggregate::events() const {
   uint64_t events = other_events();
   for (const FunctionEventAvg& row : averages_.rows()) events += static_cast<uint64_t>(row.count);

@@ -84,7 +84,11 @@ class Aggregate {
 
  private:
   void AddSlowly(const FunctionEvent& event, size_t plain_slot);
-  Stats* StatsOf(size_t row);
+  // Rows come one at a time.
+  Stats* StatsOf(size_t row) {
+    if (row == stats_.size()) stats_.push_back(std::make_unique<Stats>());
+    return stats_[row].get();
+  }
 
   KeyAverages averages_;
   std::vector<std::unique_ptr<Stats>> stats_;  // of each row of averages_

@@ -35,7 +35,7 @@ size_t KeyAverages::Add(const FunctionEvent& event, int64_t device_total_ns, int
   const size_t row = RowOf(event);
   if (row == kLeftOut) return row;
   // What made the row may have been a share, which says less of an event than the event itself.
-  if (rows_[row].count == 0) StartRow(event, options_, &rows_[row]);
+  if (__builtin_expect(rows_[row].count == 0, 0)) StartRow(event, options_, &rows_[row]);
   AddSums(event, device_total_ns, self_device_ns, &rows_[row]);
   return row;
 }
