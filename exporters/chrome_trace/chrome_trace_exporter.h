@@ -7,7 +7,7 @@
 //
 // Perfetto UI, chrome://tracing, HTA and TensorBoard's profiler plug-in read it. What differs from Kineto's files: the
 // trace grows while the program runs and is complete at any moment; names are escaped, not replaced; asynchronous
-// events have tracks of their own, so that slices always nest; one event a line.
+// events have tracks of their own, so that slices always nest; one event a line; devices' properties come last.
 //
 // A batch is in the file or in memory when Export returns OK. While something waits in memory because the disk takes
 // nothing, further batches are refused, so that memory stays bounded and the loss is counted.
@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exporters/chrome_trace/async_lanes.h"
+#include "exporters/chrome_trace/device_rows.h"
 #include "exporters/chrome_trace/event_writer.h"
 #include "exporters/chrome_trace/trace_frame.h"
 #include "runtime/export/export_spec.h"
@@ -100,6 +101,7 @@ class ChromeTraceExporter final : public Exporter {
 
   UnitBuffer buffer_;
   std::optional<chrome_trace::EventWriter> writer_;
+  std::optional<chrome_trace::DeviceRows> device_rows_;
   std::unique_ptr<DocumentFile> file_;
   chrome_trace::TraceState state_;
   size_t longest_tail_ = 0;
