@@ -77,6 +77,13 @@ def chrome_trace(folder, runs):
         yield f"chrome_trace exporter: {name}", f"{rate / 1e6:.2f} M events/s", f"{1e9 / rate:.0f} ns an event"
 
 
+def cuda_scope(folder, runs):
+    rows = google_benchmark(f"{folder}/cuda_scope_benchmark", runs)
+    bare = median(rows, "BM_BareDriverCalls", "real_time")
+    scope = median(rows, "BM_CudaScope", "real_time")
+    yield "scope timed on a device, over a fake driver", f"{scope:.0f} ns", f"{scope - bare:.0f} ns over its driver calls"
+
+
 def torch_op(root, python, runs):
     out = subprocess.run(
         [python, f"{root}/bench/torch_cost.py", f"{root}/bazel-bin/adapters/torch/libferret_torch.so",
@@ -124,7 +131,8 @@ def main():
 
     print(f"{machine()}; medians of {options.runs} runs\n")
     parts = [recording(options.folder, options.runs), drain(options.folder, options.runs),
-             sustained(options.folder, min(3, options.runs), options.seconds), chrome_trace(options.folder, options.runs)]
+             sustained(options.folder, min(3, options.runs), options.seconds), chrome_trace(options.folder, options.runs),
+             cuda_scope(options.folder, options.runs)]
     if options.python:
         parts.append(torch_op(root, options.python, options.runs))
         parts.append(event_list(options.folder, root, options.python))

@@ -1,14 +1,16 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runfiles: a test runs in their root, and Bazel names it for those that have moved.
+// Runfiles: a test runs in their root, and Bazel names it for those that have moved. A program that is run by hand has
+// them beside it.
 #include "tests/device/fake_cuda/fake_cuda_loader.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace fake_cuda {
 namespace {
@@ -19,10 +21,10 @@ const std::string& Root() {
     const char* const folder = std::getenv("TEST_SRCDIR");
     const char* const workspace = std::getenv("TEST_WORKSPACE");
     if (folder != nullptr && workspace != nullptr) return std::string(folder) + "/" + workspace;
-    char* const here = getcwd(nullptr, 0);
-    std::string result = here != nullptr ? here : ".";
-    std::free(here);
-    return result;
+    std::error_code error;
+    const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", error).string() + ".runfiles/ferret";
+    if (std::filesystem::is_directory(beside, error)) return beside.string();
+    return std::filesystem::current_path(error).string();
   }());
   return root;
 }
