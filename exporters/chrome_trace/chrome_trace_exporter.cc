@@ -79,12 +79,15 @@ absl::Status ChromeTraceExporter::Open(const SessionInfo& info) {
     target_ = absl::StrCat(absl::StrReplaceAll(directory_, {{"%", "%%"}}), target_);
   }
   writer_.emplace(info.pid, chrome_trace::BaseNs(info.start_ns), &buffer_);
+  device_rows_.emplace(info, &buffer_);
   state_.span_end_ns = info.start_ns;
   return CheckWritable(PathOf(1));
 }
 
 absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
-  NoteThreads(batch);  // first, as each notice comes once: also those of a batch that is refused
+  // First, as each notice comes once: also those of a batch that is refused.
+  NoteThreads(batch);
+  device_rows_->Note(batch);
   NoteGap(batch);
   if (file_ == nullptr) {
     const bool only_threads = batch.events.empty() && batch.instants.empty() && batch.memory.empty() && batch.links.empty();
@@ -114,20 +117,24 @@ void ChromeTraceExporter::NoteGap(const EventBatch& batch) {
     last_sequence_ = batch.sequence;
     return;
   }
-  for (const FunctionEvent& event : batch.events) arrows_from_ns_ = std::max(arrows_from_ns_, event.end_ns);
+  for (const FunctionEvent& event : batch.events) {
+    if (event.device_type == DeviceType::kCpu) arrows_from_ns_ = std::max(arrows_from_ns_, event.end_ns);
+  }
   last_sequence_ = batch.sequence;
 }
 
 void ChromeTraceExporter::WriteEvents(const EventBatch& batch) {
   for (const FunctionEvent& event : batch.events) {
     state_.span_end_ns = std::max(state_.span_end_ns, event.end_ns);
-    if (event.is_async) {
+    if (event.device_type != DeviceType::kCpu) {
+      device_rows_->Write(event);
+    } else if (event.is_async) {
       WriteAsync(event);
     } else {
       writer_->WriteSlice(event, TraceTid(event.device_resource_id));
     }
     ++state_.events;
-    attempts_ += event.is_synthesized ? 0 : 1;
+    attempts_ += event.is_synthesized || event.device_type != DeviceType::kCpu ? 0 : 1;
     if (part_is_full_) EndPartIfFull();
   }
   for (const ForwardBackwardLink& link : batch.links) {
@@ -227,6 +234,7 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   ForgetWritten();
   buffer_.Reset(file_->text_bytes(), file_->keeps_units_in_pages());
   writer_->ResetIndex();
+  device_rows_->BeginPart();
   unwritten_threads_.clear();
   for (const auto& [os_tid, thread] : threads_) unwritten_threads_.push_back(os_tid);
   std::sort(unwritten_threads_.begin(), unwritten_threads_.end());
@@ -271,6 +279,7 @@ absl::Status ChromeTraceExporter::FinishFile() {
 
 // Never shorter than the one before: a tail that shrinks would have to be cut off, with its end missing until then.
 std::string ChromeTraceExporter::Tail() {
+  state_.device_properties = device_rows_->Properties();
   std::string tail = TraceTail(info_, state_);
   if (tail.size() < longest_tail_) tail.insert(tail.size() - 2, longest_tail_ - tail.size(), ' ');
   longest_tail_ = tail.size();

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "exporters/chrome_trace/async_lanes.h"
+#include "exporters/chrome_trace/device_rows.h"
 #include "exporters/chrome_trace/event_writer.h"
 #include "exporters/chrome_trace/trace_frame.h"
 #include "runtime/export/export_spec.h"
@@ -100,6 +101,7 @@ class ChromeTraceExporter final : public Exporter {
 
   UnitBuffer buffer_;
   std::optional<chrome_trace::EventWriter> writer_;
+  std::optional<chrome_trace::DeviceRows> device_rows_;
   std::unique_ptr<DocumentFile> file_;
   chrome_trace::TraceState state_;
   size_t longest_tail_ = 0;

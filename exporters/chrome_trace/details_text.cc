@@ -200,8 +200,8 @@ class InputLists {
   std::string dims_, strides_, types_, concrete_;
 };
 
-// One member. False if the value is none that a trace shows.
-bool AppendMember(std::string_view key, DetailReader* reader, std::string* out) {
+// One member. False if the rest cannot be read. Lists of numbers are shown where Kineto has any: not among keyword inputs.
+bool AppendMember(std::string_view key, bool shows_numbers, DetailReader* reader, std::string* out) {
   Value value;
   if (!reader->ReadValue(&value)) return false;
   std::string text;
@@ -216,6 +216,13 @@ bool AppendMember(std::string_view key, DetailReader* reader, std::string* out) 
   } else if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
     text = "[";
     for (const std::string& element : *list) text.append(text.size() > 1 ? ", " : "").append(QuotedJson(element));
+    text.append("]");
+  } else if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value); numbers != nullptr && shows_numbers) {
+    text = "[";
+    for (const int64_t element : *numbers) {
+      if (text.size() > 1) text.append(", ");
+      AppendNumber(element, &text);
+    }
     text.append("]");
   } else {
     return true;
@@ -240,7 +247,8 @@ void AppendItem(DetailKind kind, std::string_view payload, std::string* out) {
     }
     case DetailKind::kKeywordInputs:
     case DetailKind::kMetadata:
-      while (!reader.done() && reader.ReadText(&text) && AppendMember(text, &reader, out)) {
+      while (!reader.done() && reader.ReadText(&text) &&
+             AppendMember(text, kind == DetailKind::kMetadata, &reader, out)) {
       }
       return;
     case DetailKind::kExtraMeta: {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/chrome_trace/details_text.h"
+#include "exporters/chrome_trace/metadata_line.h"
 #include "exporters/chrome_trace/number_text.h"
 #include "runtime/text/json_text.h"
 
@@ -84,6 +85,7 @@ inline char* EventWriter::WriteArgs(char* at, const FunctionEvent& event, const 
     at = WriteUnsigned(at, event.fwd_thread);
   }
   if (!details_.empty()) at = Put(at, details_);
+  if (event.is_legacy) at = Put(at, ", \"ferret_legacy\": 1");
   if (event.is_truncated) at = Put(at, ", \"finished\": \"false\"");
   at = Put(at, ", \"Ev Idx\": ");
   at = WriteUnsigned(at, index_++);
@@ -195,12 +197,9 @@ void EventWriter::WriteLink(const ForwardBackwardLink& link) {
 void EventWriter::WriteThread(int64_t tid, std::string_view label, int64_t sort_index, int64_t time_ns) {
   std::string text;
   AppendJsonText(label, &text);
-  const auto write = [&](std::string_view key, std::string_view value) {
-    std::string line = absl::StrCat("    {\"name\": \"", std::string(key), "\", \"ph\": \"M\", \"ts\": ");
-    char time[kNumberChars];
-    line.append(time, static_cast<size_t>(WriteMicros(time, time_ns - base_ns_) - time));
-    absl::StrAppend(&line, ", \"pid\": ", pid_, ", \"tid\": ", tid, ", \"args\": {", std::string(value), "}");
-    out_->End(Put(Put(out_->Begin(line.size() + sizeof(kEndOfUnit)), line), kEndOfUnit));
+  const auto write = [&](const char* key, const std::string& value) {
+    const std::string line = MetadataLine(key, time_ns - base_ns_, pid_, tid, value);
+    out_->End(Put(out_->Begin(line.size()), line));
   };
   write("thread_name", absl::StrCat("\"name\": \"", text, "\""));
   write("thread_sort_index", absl::StrCat("\"sort_index\": ", sort_index));

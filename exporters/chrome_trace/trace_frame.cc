@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/str_format.h"
+#include "exporters/chrome_trace/metadata_line.h"
 #include "exporters/chrome_trace/number_text.h"
 #include "runtime/export/file/document_head.h"
 #include "runtime/text/json_text.h"
@@ -51,9 +52,15 @@ std::string Losses(const LossCounts& lost) {
   return text;
 }
 
-std::string ProcessEvent(const char* name, const std::string& time, int32_t pid, const std::string& args) {
-  return absl::StrCat("    {\"name\": \"", name, "\", \"ph\": \"M\", \"ts\": ", time, ", \"pid\": ", pid,
-                      ", \"tid\": 0, \"args\": {", args, "}},\n");
+// Empty if no scope was to be timed. HTA's validator wants a number wherever a key is `device`.
+std::string DeviceAccount(const DeviceCounts& device) {
+  if (device.asked == 0) return "";
+  std::string text = absl::StrCat(", \"device_counts\": {\"asked\": ", device.asked, ", \"timed\": ", device.timed);
+  for (size_t i = 0; i < kDeviceLossCount; ++i) {
+    if (device.lost[i] == 0) continue;
+    absl::StrAppend(&text, ", \"", DeviceLossText(static_cast<DeviceLoss>(i)), "\": ", device.lost[i]);
+  }
+  return text + "}";
 }
 
 }  // namespace
@@ -64,7 +71,7 @@ int64_t BaseNs(int64_t session_start_ns) {
 }
 
 std::string TraceHead(const SessionInfo& info, const std::string& run_id) {
-  std::string head = "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [],\n";
+  std::string head = "{\n  \"schemaVersion\": 1,\n";
   absl::StrAppend(&head, "  \"distributedInfo\": {\"backend\": ",
                   QuotedJson(info.backend.empty() ? "unknown" : info.backend), ", \"rank\": ", info.rank,
                   ", \"world_size\": ", info.world_size, "},\n");
@@ -79,13 +86,15 @@ std::string TraceHead(const SessionInfo& info, const std::string& run_id) {
                        name == "with_flops" || name == "with_modules";
     if (known && IsOn(value)) absl::StrAppend(&head, "  \"", name, "\": 1,\n");
   }
-  const std::string start = Micros(info.start_ns - BaseNs(info.start_ns));
+  const auto process = [&info](const char* name, const std::string& args) {
+    return MetadataLine(name, info.start_ns - BaseNs(info.start_ns), info.pid, 0, args);
+  };
   // "ns": with "ms" Catapult compares times by the microsecond, puts short neighbours into one another, loses arrows.
   absl::StrAppend(&head, "  \"displayTimeUnit\": \"ns\",\n  \"baseTimeNanoseconds\": ", BaseNs(info.start_ns),
                   ",\n  \"traceEvents\": [\n",
-                  ProcessEvent("process_name", start, info.pid, "\"name\": " + QuotedJson(info.process_name)),
-                  ProcessEvent("process_labels", start, info.pid, "\"labels\": \"CPU\""),
-                  ProcessEvent("process_sort_index", start, info.pid, absl::StrCat("\"sort_index\": ", info.pid)));
+                  process("process_name", "\"name\": " + QuotedJson(info.process_name)),
+                  process("process_labels", "\"labels\": \"CPU\""),
+                  process("process_sort_index", absl::StrCat("\"sort_index\": ", info.pid)));
   return head;
 }
 
@@ -112,8 +121,9 @@ std::string TraceTail(const SessionInfo& info, const TraceState& state) {
                   ", \"details_lost\": ", progress.details_lost,
                   ", \"remote_ends_unmatched\": ", progress.remote_ends_unmatched,
                   ", \"names_inline\": ", progress.names_inline, ", \"clock_backward\": ", progress.clock_backward,
-                  ", \"clock_steps\": ", progress.clock_steps, ", \"options\": {", Options(info), "}}}\n");
-  absl::StrAppend(&tail, "  ],\n  \"traceName\": ", QuotedJson(state.path), "\n}\n");
+                  ", \"clock_steps\": ", progress.clock_steps, DeviceAccount(progress.device),
+                  ", \"options\": {", Options(info), "}}}\n");
+  absl::StrAppend(&tail, "  ],\n  \"deviceProperties\": [", state.device_properties, "],\n  \"traceName\": ", QuotedJson(state.path), "\n}\n");
   return tail;
 }
 

@@ -27,11 +27,12 @@ struct TraceState {
   uint64_t events = 0;  // function events and instants in this file
   int part = 0;         // 0: the trace is not split
   ExportProgress progress;
+  std::string device_properties;  // elements of the list, as JSON
   std::string path;
 };
 
-// The last events and whatever closes the document: the span of the session and the instant "Ferret Record", whose args
-// account for everything.
+// The last events and whatever closes the document: the span of the session, the instant "Ferret Record", whose args
+// account for everything, and deviceProperties, which Kineto has before the events: here devices are met later.
 std::string TraceTail(const SessionInfo& info, const TraceState& state);
 
 }  // namespace ferret::chrome_trace

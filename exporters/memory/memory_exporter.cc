@@ -33,6 +33,8 @@ CollectedTrace MemoryCollector::Take() {
   trace_ = CollectedTrace();
   trace_.info = taken.info;
   trace_.threads = taken.threads;
+  trace_.devices = taken.devices;
+  trace_.streams = taken.streams;
   trace_.progress = taken.progress;
   trace_.closed = taken.closed;
   CorrectForwardThreads(&taken);
@@ -62,6 +64,7 @@ void MemoryCollector::Add(const EventBatch& batch) {
   trace_.links.insert(trace_.links.end(), batch.links.data(), batch.links.data() + links);
   trace_.links_not_kept += batch.links.size() - links;
   AddThreads(batch.threads);
+  AddDevices(batch);
 }
 
 // Counts what has none.
@@ -82,7 +85,28 @@ void MemoryCollector::AddEvent(const FunctionEvent& event) {
   details.trace_name = trace_.texts.Intern(details.trace_name);
   details.metadata_json = trace_.texts.Intern(details.metadata_json);
   for (Kernel& kernel : details.kernels) kernel.name = trace_.texts.Intern(kernel.name);
+  if (details.launch != nullptr) details.launch = &trace_.launches.emplace_back(*details.launch);
   kept.details = &details;
+}
+
+void MemoryCollector::AddDevices(const EventBatch& batch) {
+  const auto add = [this](auto* list, const auto& notice, auto is_same) {
+    const auto known = std::find_if(list->begin(), list->end(), is_same);
+    if (known != list->end()) {
+      *known = notice;
+    } else if (list->size() < max_events_) {
+      list->push_back(notice);
+    }
+  };
+  for (const DeviceInfo& info : batch.devices) {
+    add(&trace_.devices, info,
+        [&info](const DeviceInfo& other) { return other.type == info.type && other.index == info.index; });
+  }
+  for (const StreamInfo& info : batch.streams) {
+    add(&trace_.streams, info, [&info](const StreamInfo& other) {
+      return other.device_index == info.device_index && other.stream == info.stream;
+    });
+  }
 }
 
 void MemoryCollector::AddThreads(const std::vector<ThreadInfo>& threads) {
@@ -109,11 +133,20 @@ void MemoryCollector::AddThreads(const std::vector<ThreadInfo>& threads) {
 }
 
 void MemoryCollector::Renumber(const RenamedThreads& renamed) {
-  const auto replace = [&renamed](auto& event) {
-    const auto found = renamed.find({event.thread, event.device_resource_id});
-    if (found != renamed.end()) event.thread = found->second;
+  const auto rename = [&renamed](uint32_t* thread, int32_t os_tid) {
+    const auto found = renamed.find({*thread, os_tid});
+    if (found != renamed.end()) *thread = found->second;
   };
-  for (FunctionEvent& event : trace_.events) replace(event);
+  const auto replace = [&rename](auto& event) { rename(&event.thread, event.device_resource_id); };
+  for (FunctionEvent& event : trace_.events) {
+    if (event.device_type == DeviceType::kCpu) {
+      replace(event);
+    } else if (event.details != nullptr && event.details->launch != nullptr) {
+      // Its resource is a stream; the launch says which thread it is.
+      rename(&event.thread, event.details->launch->os_tid);
+    }
+  }
+  for (DeviceLaunch& launch : trace_.launches) rename(&launch.thread, launch.os_tid);
   for (InstantEvent& instant : trace_.instants) replace(instant);
   for (MemoryEvent& event : trace_.memory) replace(event);
   const auto given_up = [&renamed](const ThreadInfo& info) {
@@ -142,6 +175,32 @@ void MemoryCollector::CorrectForwardThreads(CollectedTrace* trace) {
   }
 }
 
+namespace {
+
+// To each scope what it launched. What no scope of the list launched stays an event of its own.
+void GiveKernels(EventList* list) {
+  absl::flat_hash_map<int64_t, FunctionEvent*> scopes;
+  std::vector<const FunctionEvent*> launched;
+  for (const FunctionEvent& event : *list) {
+    if (event.details == nullptr || event.details->launch == nullptr) continue;
+    launched.push_back(&event);
+    scopes.emplace(event.details->launch->scope_id, nullptr);
+  }
+  if (launched.empty()) return;
+  for (FunctionEvent& event : *list) {
+    if (event.device_type != DeviceType::kCpu) continue;
+    const auto scope = scopes.find(event.id);
+    if (scope != scopes.end()) scope->second = &event;
+  }
+  for (const FunctionEvent* event : launched) {
+    FunctionEvent* const scope = scopes[event->details->launch->scope_id];
+    if (scope == nullptr) continue;
+    list->DetailsOf(*scope).kernels.push_back({event->name, event->device_index, event->duration_ns()});
+  }
+}
+
+}  // namespace
+
 EventList CollectedTrace::ToEventList() const {
   EventList::Config config;
   config.start_ns = info.start_ns;
@@ -151,6 +210,11 @@ EventList CollectedTrace::ToEventList() const {
   };
   config.profile_memory = is_on("FERRET_PROFILE_MEMORY");
   config.with_flops = is_on("FERRET_WITH_FLOPS");
+  for (const FunctionEvent& event : events) {
+    if (event.device_type != DeviceType::kCpu) config.use_device = event.device_type;
+    if (event.use_device != DeviceType::kCpu) config.use_device = event.use_device;
+    if (config.use_device != DeviceType::kCpu) break;
+  }
   EventList list(config);
   // In the order of their begins: of two events that take up the same time, the outer one comes first.
   std::vector<const FunctionEvent*> order;
@@ -158,6 +222,7 @@ EventList CollectedTrace::ToEventList() const {
   for (const FunctionEvent& event : events) order.push_back(&event);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   for (const FunctionEvent* event : order) list.Add(*event);
+  GiveKernels(&list);
   for (const MemoryEvent& event : memory) list.AddMemory(event);
   list.Build();
   return list;

@@ -45,14 +45,17 @@ struct CollectedTrace {
   std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;  // the latest notice about each thread, by thread
+  std::vector<DeviceInfo> devices;  // the same of devices and of their streams
+  std::vector<StreamInfo> streams;
   ExportProgress progress;          // as of the latest flush or close
   uint64_t events_not_kept = 0;     // function events, instants and memory events beyond the bound
   uint64_t links_not_kept = 0;
   bool closed = false;
   TextPool texts;
   std::deque<EventDetails> details;  // of the events that have any
+  std::deque<DeviceLaunch> launches;
 
-  // The function events and what allocators did, with their tree.
+  // The function events and what allocators did, with their tree, and with what scopes launched as their kernels.
   EventList ToEventList() const;
 
   bool complete() const { return closed && events_not_kept == 0 && links_not_kept == 0; }
@@ -65,7 +68,8 @@ class MemoryCollector {
   // Names and details may take so much for each event of the bound, on average.
   static constexpr size_t kTextBytesPerEvent = 256;
 
-  // Bound on function events, instants and memory events together; the same number bounds links, and threads.
+  // Bound on function events, instants and memory events together; the same number bounds links, threads, devices, and
+  // streams.
   explicit MemoryCollector(size_t max_events = kDefaultMaxEvents) : max_events_(max_events) {}
 
   // What was collected since the last Take. Ids of threads in events taken earlier are not corrected any more.
@@ -85,6 +89,7 @@ class MemoryCollector {
   bool HasRoom();
   void AddEvent(const FunctionEvent& event);
   void AddThreads(const std::vector<ThreadInfo>& threads);
+  void AddDevices(const EventBatch& batch);
   void Renumber(const RenamedThreads& renamed);
   static void CorrectForwardThreads(CollectedTrace* trace);
 

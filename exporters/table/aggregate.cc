@@ -40,19 +40,30 @@ void FillShares(std::vector<Row>* rows) {
 Aggregate::Aggregate(const AverageOptions& options, size_t max_keys) : averages_(options, max_keys) {}
 
 void Aggregate::AddSlowly(const FunctionEvent& event, size_t plain_slot) {
+  if (event.use_device != DeviceType::kCpu) use_device_ = event.use_device;
   const size_t row = averages_.Add(event);
   if (row == KeyAverages::kLeftOut) {
     other_average_.Add(event);
     other_.AddDuration(event.duration_ns());
     return;
   }
-  if (row == stats_.size()) stats_.push_back(std::make_unique<Stats>());
-  Stats* const stats = stats_[row].get();
+  Stats* const stats = StatsOf(row);
   stats->AddDuration(event.duration_ns());
   // Slots 0 and 1 are those of events without a name id: each has a name of its own.
   if (plain_slot < 2 || plain_slot >= kMaxPlainSlots) return;
   if (plain_slot >= plain_.size()) plain_.resize(std::max(plain_slot + 1, plain_.size() * 2));
   plain_[plain_slot] = stats;
+}
+
+void Aggregate::AddDeviceTime(const DeviceTimeShare& share) {
+  use_device_ = DeviceType::kCuda;
+  const size_t row = averages_.AddDeviceTime(share);
+  if (row != KeyAverages::kLeftOut) {
+    StatsOf(row);
+    return;
+  }
+  AddTo(&other_average_.device_time_total_ns, share.total_ns);
+  AddTo(&other_average_.self_device_time_total_ns, share.self_ns);
 }
 
 uint64_t Aggregate::events() const {
@@ -65,7 +76,7 @@ uint64_t Aggregate::events() const {
 std::vector<Row> Aggregate::Rows() const {
   std::vector<Row> rows;
   for (size_t i = 0; i < stats_.size(); ++i) rows.push_back(RowOf(averages_.rows()[i], *stats_[i]));
-  if (other_events() != 0) {
+  if (other_events() != 0 || other_average_.device_time_total_ns != 0 || other_average_.self_device_time_total_ns != 0) {
     rows.push_back(RowOf(other_average_, other_));
     FunctionEventAvg& average = rows.back().average;
     average.key = kOtherKey;
@@ -74,6 +85,8 @@ std::vector<Row> Aggregate::Rows() const {
     average.stack.clear();
     average.is_async = false;
   }
+  // Timing may have begun after the first events of a row.
+  for (Row& row : rows) row.average.use_device = use_device_;
   FillShares(&rows);
   return rows;
 }

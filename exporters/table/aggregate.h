@@ -71,6 +71,10 @@ class Aggregate {
     AddSlowly(event, plain ? slot : 0);
   }
 
+  // Of scopes that were added before, or that are to come. A key of which nothing comes, because the queue in front of
+  // the exporter dropped its events, has a row with a count of 0.
+  void AddDeviceTime(const DeviceTimeShare& share);
+
   uint64_t events() const;
   size_t keys() const { return stats_.size(); }
   // Events whose key found no room.
@@ -80,12 +84,18 @@ class Aggregate {
 
  private:
   void AddSlowly(const FunctionEvent& event, size_t plain_slot);
+  // Rows come one at a time.
+  Stats* StatsOf(size_t row) {
+    if (row == stats_.size()) stats_.push_back(std::make_unique<Stats>());
+    return stats_[row].get();
+  }
 
   KeyAverages averages_;
   std::vector<std::unique_ptr<Stats>> stats_;  // of each row of averages_
   std::vector<Stats*> plain_;                  // by name id and whether it is an annotation
   FunctionEventAvg other_average_;
   Stats other_;
+  DeviceType use_device_ = DeviceType::kCpu;  // of any event so far
 };
 
 }  // namespace ferret::table

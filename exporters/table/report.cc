@@ -46,6 +46,19 @@ std::string LossText(const LossCounts& lost) {
   return text + ")";
 }
 
+// "" if no scope was to be timed.
+std::string DeviceText(const DeviceCounts& device) {
+  if (device.asked == 0) return "";
+  std::string text = absl::StrCat("Timed on a device: ", device.timed, " of ", device.asked, " scopes");
+  const char* before = " (";
+  for (size_t i = 0; i < kDeviceLossCount; ++i) {
+    if (device.lost[i] == 0) continue;
+    absl::StrAppend(&text, before, DeviceLossText(static_cast<DeviceLoss>(i)), " ", device.lost[i]);
+    before = ", ";
+  }
+  return absl::StrCat(text, device.total_lost() == 0 ? "\n" : ")\n");
+}
+
 std::string Ns(int64_t ns) { return TimeText(static_cast<double>(ns) / 1000.0); }
 
 class Json {
@@ -158,7 +171,7 @@ std::string TextReport(const ReportSource& source) {
     absl::StrAppend(&text, "Row ", Aggregate::kOtherKey, ": the ", source.aggregate->other_events(),
                     " events of all keys after the first ", source.aggregate->keys(), " (max_keys)\n");
   }
-  absl::StrAppend(&text, LossText(source.progress->lost), "\n");
+  absl::StrAppend(&text, LossText(source.progress->lost), "\n", DeviceText(source.progress->device));
   return text;
 }
 
@@ -185,6 +198,17 @@ std::string JsonReport(const ReportSource& source) {
     lost.Number(LossReasonText(static_cast<LossReason>(i)), static_cast<int64_t>(source.progress->lost.by_reason[i]));
   }
   out.push_back('}');
+  if (const DeviceCounts& device = source.progress->device; device.asked != 0) {
+    json.Name("device_counts")->push_back('{');
+    Json counts(&out);
+    counts.Number("asked", static_cast<int64_t>(device.asked));
+    counts.Number("timed", static_cast<int64_t>(device.timed));
+    for (size_t i = 0; i < kDeviceLossCount; ++i) {
+      if (device.lost[i] == 0) continue;
+      counts.Number(DeviceLossText(static_cast<DeviceLoss>(i)), static_cast<int64_t>(device.lost[i]));
+    }
+    out.push_back('}');
+  }
   json.Name("rows")->push_back('[');
   const char* between = "";
   for (const size_t index : Order(rows, *source.options)) {

@@ -63,6 +63,7 @@ absl::Status TableExporter::Export(const EventBatch& batch) {
     end_ns = std::max(end_ns, event.end_ns);
   }
   end_ns_ = end_ns;
+  for (const DeviceTimeShare& share : batch.device_times) aggregate_.AddDeviceTime(share);
   attempts_ += batch.count();
   return absl::OkStatus();
 }

@@ -34,12 +34,12 @@ class DeviceTimes {
     if (event.use_device == DeviceType::kCpu) return 0;
     if (ask_events_ || !HasChildrensTime(event)) return event.device_time_total_ns();
     int64_t total = KernelTime(event);
-    if (!event.is_legacy) AddTo(&total, OfChildren(event));
+    if (!SpansChildren(event)) AddTo(&total, OfChildren(event));
     return total;
   }
   int64_t Self(const FunctionEvent& event) const {
     if (event.use_device == DeviceType::kCpu) return 0;
-    if (ask_events_ || !HasChildrensTime(event) || !event.is_legacy) return event.self_device_time_total_ns();
+    if (ask_events_ || !HasChildrensTime(event) || !SpansChildren(event)) return event.self_device_time_total_ns();
     return KernelTime(event) - OfChildren(event);
   }
 

@@ -86,6 +86,7 @@ FunctionEvent& EventList::Add(const FunctionEvent& event) {
     details.trace_name = Intern(details.trace_name);
     details.metadata_json = Intern(details.metadata_json);
     for (Kernel& kernel : details.kernels) kernel.name = Intern(kernel.name);
+    if (details.launch != nullptr) details.launch = &storage_->launches.emplace_back(*details.launch);
     if (config_.with_flops && details.flops == 0) details.flops = FlopsOf(copy);
   }
   order_.push_back(&copy);

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an EventList owns. Events and details never move.
+// What an EventList owns. Events, details and launches never move.
 
 #ifndef FERRET_RUNTIME_EVENTS_EVENT_STORAGE_H_
 #define FERRET_RUNTIME_EVENTS_EVENT_STORAGE_H_
@@ -20,6 +20,7 @@ struct EventList::Storage {
   TextPool texts;
   std::deque<FunctionEvent> events;
   std::deque<EventDetails> details;
+  std::deque<DeviceLaunch> launches;
   std::vector<MemoryEvent> memory;  // since the last Build
   // Whether an event came with a parent's id: then ids are in the order of the begins.
   bool recorded = false;

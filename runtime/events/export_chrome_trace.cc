@@ -26,7 +26,8 @@ using KernelsByLaunch = absl::flat_hash_map<int64_t, std::vector<const FunctionE
 KernelsByLaunch FindKernels(const EventList& list) {
   KernelsByLaunch kernels;
   for (const FunctionEvent& event : list) {
-    if (event.device_type == DeviceType::kCpu || event.details == nullptr) continue;
+    // What was drawn around events on a device was launched by nobody.
+    if (event.device_type == DeviceType::kCpu || event.details == nullptr || event.is_synthesized) continue;
     if (event.details->linked_correlation_id != 0) kernels[event.details->linked_correlation_id].push_back(&event);
   }
   return kernels;

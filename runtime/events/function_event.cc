@@ -175,6 +175,12 @@ std::map<std::string, Value> FunctionEvent::metadata() const {
   }
   if (is_truncated) args["finished"] = std::string("false");
   if (details == nullptr) return args;
+  if (const DeviceLaunch* const launch = details->launch; launch != nullptr) {
+    args["External id"] = launch->scope_id;
+    args["context"] = launch->context;
+    args["correlation"] = launch->correlation;
+    args["clock_error_ns"] = launch->clock_error_ns;
+  }
 
   const std::vector<Value> values = inputs();
   if (!values.empty()) {
@@ -230,8 +236,7 @@ int64_t FunctionEvent::device_time_total_ns() const {
     const FunctionEvent* event = open.back();
     open.pop_back();
     total += KernelTime(*event);
-    // The one kernel of a legacy event spans those of its children.
-    if (event->is_legacy) continue;
+    if (SpansChildren(*event)) continue;
     ForEachChild(*event, [&open](const FunctionEvent& child) { open.push_back(&child); });
   }
   return total;
@@ -240,9 +245,9 @@ int64_t FunctionEvent::device_time_total_ns() const {
 int64_t FunctionEvent::self_device_time_total_ns() const {
   if (is_async || use_device == DeviceType::kCpu) return 0;
   if (device_type != DeviceType::kCpu) return duration_ns();
-  // Total less the children's totals leaves the event's own kernels, but for a legacy one.
+  // Total less the children's totals leaves the event's own kernels, but where those are around the children's.
   int64_t self = KernelTime(*this);
-  if (is_legacy) {
+  if (SpansChildren(*this)) {
     ForEachChild(*this, [&self](const FunctionEvent& child) { self -= child.device_time_total_ns(); });
   }
   return self;

@@ -57,20 +57,24 @@ void FunctionEventAvg::Add(const FunctionEvent& event) {
 }
 
 void FunctionEventAvg::Add(const FunctionEventAvg& other) {
+  FunctionEventAvg own;
+  const FunctionEventAvg* added = &other;
   if (count == 0) {
+    // A row of no events has nothing to say of them, but it may have device time (KeyAverages::AddDeviceTime).
+    own = *this;
     *this = other;
-    return;
+    added = &own;
   }
-  AddTo(&count, other.count);
-  AddTo(&cpu_time_total_ns, other.cpu_time_total_ns);
-  AddTo(&self_cpu_time_total_ns, other.self_cpu_time_total_ns);
-  AddTo(&device_time_total_ns, other.device_time_total_ns);
-  AddTo(&self_device_time_total_ns, other.self_device_time_total_ns);
-  AddTo(&cpu_memory_usage, other.cpu_memory_usage);
-  AddTo(&self_cpu_memory_usage, other.self_cpu_memory_usage);
-  AddTo(&device_memory_usage, other.device_memory_usage);
-  AddTo(&self_device_memory_usage, other.self_device_memory_usage);
-  AddTo(&flops, other.flops);
+  AddTo(&count, added->count);
+  AddTo(&cpu_time_total_ns, added->cpu_time_total_ns);
+  AddTo(&self_cpu_time_total_ns, added->self_cpu_time_total_ns);
+  AddTo(&device_time_total_ns, added->device_time_total_ns);
+  AddTo(&self_device_time_total_ns, added->self_device_time_total_ns);
+  AddTo(&cpu_memory_usage, added->cpu_memory_usage);
+  AddTo(&self_cpu_memory_usage, added->self_cpu_memory_usage);
+  AddTo(&device_memory_usage, added->device_memory_usage);
+  AddTo(&self_device_memory_usage, added->self_device_memory_usage);
+  AddTo(&flops, added->flops);
 }
 
 std::string FunctionEventAvg::cpu_time_str() const { return TimeText(cpu_time()); }

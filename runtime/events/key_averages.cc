@@ -34,7 +34,26 @@ size_t KeyAverages::Add(const FunctionEvent& event, int64_t device_total_ns, int
   if (event.is_python_function && !options_.include_python_functions) return kLeftOut;
   const size_t row = RowOf(event);
   if (row == kLeftOut) return row;
+  // What made the row may have been a share, which says less of an event than the event itself.
+  if (__builtin_expect(rows_[row].count == 0, 0)) StartRow(event, options_, &rows_[row]);
   AddSums(event, device_total_ns, self_device_ns, &rows_[row]);
+  return row;
+}
+
+size_t KeyAverages::AddDeviceTime(const DeviceTimeShare& share) {
+  EventDetails details;
+  details.recorded = share.recorded;
+  FunctionEvent event;
+  event.name = share.name;
+  event.name_id = share.name_id;
+  event.is_user_annotation = share.is_user_annotation;
+  event.is_legacy = share.is_legacy;
+  event.use_device = DeviceType::kCuda;
+  event.details = share.recorded.empty() ? nullptr : &details;
+  const size_t row = RowOf(event);
+  if (row == kLeftOut) return row;
+  AddTo(&rows_[row].device_time_total_ns, share.total_ns);
+  AddTo(&rows_[row].self_device_time_total_ns, share.self_ns);
   return row;
 }
 

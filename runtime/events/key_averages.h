@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ferret/event_batch.h"
 #include "ferret/function_event_avg.h"
 
 namespace ferret {
@@ -29,6 +30,9 @@ class KeyAverages {
   size_t Add(const FunctionEvent& event);
   // For a caller that knows the device times of a tree and spares the visit of the event's subtree.
   size_t Add(const FunctionEvent& event, int64_t device_total_ns, int64_t self_device_ns);
+
+  // Device time of events that were added before, or are to come: until one does, the row has a count of 0.
+  size_t AddDeviceTime(const DeviceTimeShare& share);
 
   // In the order in which the keys first came. Without percentages, see FillPercentages.
   const std::vector<FunctionEventAvg>& rows() const { return rows_; }

@@ -46,6 +46,10 @@ inline int64_t KernelTime(const FunctionEvent& event) {
   return total;
 }
 
+// Whether the event's own kernels are one pair of marks around all that it and its children launched. A legacy event
+// without kernels, whose pair gave no time, has what its children have.
+inline bool SpansChildren(const FunctionEvent& event) { return event.is_legacy && !event.kernels().empty(); }
+
 // Upper case, as in a table's header.
 constexpr std::string_view DeviceName(DeviceType type) {
   switch (type) {

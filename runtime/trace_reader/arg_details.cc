@@ -22,7 +22,7 @@ constexpr std::string_view kNotMetadata[] = {
     "External id", "external id",      "Ev Idx",      "Sequence number",  "Fwd thread id",    "finished",
     "Call stack",  "Module Hierarchy", "Python id",   "Python parent id", "Python module id", "Input Dims",
     "Input dims",  "Input Strides",    "Input type",  "Concrete Inputs",  "Overload name",    "Node id",
-    "Remote",      "Flops",
+    "Remote",      "Flops",             "on stream",   "ferret_legacy",
 };
 
 // Collective keys, as PyTorch puts them on record_param_comms and on the kernels of NCCL.

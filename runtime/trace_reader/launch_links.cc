@@ -24,6 +24,7 @@ class Linker {
       if (event.is_op() && !event.event.is_async && event.external_id > 0) {
         ops_.try_emplace(event.external_id, static_cast<Index>(i));
       }
+      if (event.event.is_legacy && !event.is_on_device()) marked_.try_emplace(event.external_id, static_cast<Index>(i));
       if (event.is_launch() && event.correlation > 0) launches_.try_emplace(event.correlation, static_cast<Index>(i));
     }
   }
@@ -37,6 +38,10 @@ class Linker {
     LinkByTime(std::move(undecided));
     for (size_t i = 0; i < events_.size(); ++i) {
       const RawEvent& event = events_[i];
+      if (event.is_marked_span()) {
+        const auto marked = marked_.find(event.external_id);
+        if (marked != marked_.end()) links_[i] = marked->second;
+      }
       if (!event.is_device_work()) continue;
       const auto found = launches_.find(event.correlation);
       const Index launch = found == launches_.end() ? kNotLinked : found->second;
@@ -102,6 +107,7 @@ class Linker {
   std::vector<int64_t> links_;
   absl::flat_hash_map<int64_t, Index> ops_;       // by external id
   absl::flat_hash_map<int64_t, Index> launches_;  // by correlation id
+  absl::flat_hash_map<int64_t, Index> marked_;    // operators and annotations with marks around them, by external id
 };
 
 }  // namespace

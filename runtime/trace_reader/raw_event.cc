@@ -53,7 +53,8 @@ void Place(const TraceEvent& event, bool on_device, FunctionEvent* made) {
   made->device_type = DeviceType::kCuda;
   const std::optional<int64_t> device = event.IntArg("device");
   made->device_index = NarrowTo<int16_t>(device.has_value() ? device : IntegerOf(event.pid), 0);
-  const std::optional<int64_t> stream = event.IntArg("stream");
+  std::optional<int64_t> stream = event.IntArg("stream");
+  if (!stream.has_value()) stream = event.IntArg("on stream");  // Ferret's annotations, which may be on another track
   made->device_resource_id = NarrowTo<int32_t>(stream.has_value() ? stream : IntegerOf(event.tid), 0);
 }
 
@@ -94,6 +95,7 @@ RawEvent MakeRawEvent(const TraceEvent& event, std::unordered_set<std::string>* 
   }
   const JsonValue* const finished = event.Arg("finished");
   made.is_truncated = finished != nullptr && IsFalse(*finished);
+  made.is_legacy = event.IntArg("ferret_legacy") == 1;
   if (kind.type == ActivityType::kUserAnnotation) made.scope = RecordScope::kUserScope;
   if (IsBackwardNode(made, event.name)) made.scope = RecordScope::kBackwardFunction;
   Place(event, kind.on_device, &made);

@@ -44,6 +44,8 @@ struct RawEvent {
   bool is_device_work() const {
     return is_on_device() && event.activity_type != ActivityType::kGpuUserAnnotation;
   }
+  // The time between two marks around all that an operator and its children launched.
+  bool is_marked_span() const { return is_on_device() && !is_device_work() && event.is_legacy; }
 };
 
 struct RawMemory {

@@ -30,6 +30,15 @@ bool MakeAbsolute(RawTrace* trace) {
   return fits && (!trace->has_span || shift(&trace->span_start_ns));
 }
 
+// Ferret draws annotations on devices by 1 ns wider on both sides than what is inside.
+void TakeInDrawnAnnotations(std::deque<RawEvent>* events) {
+  for (RawEvent& raw : *events) {
+    if (!raw.is_on_device() || raw.is_device_work() || raw.is_marked_span() || raw.event.duration_ns() < 2) continue;
+    ++raw.event.start_ns;
+    --raw.event.end_ns;
+  }
+}
+
 EventList::Config ConfigOf(const RawTrace& trace) {
   EventList::Config config;
   // What times are relative to: where the profiler's own span begins, if it has one.
@@ -86,6 +95,7 @@ bool IsEmpty(const EventDetails& details) {
 
 // Gives up the raw events one by one, so that they are in memory once.
 TraceContents Fill(RawTrace trace) {
+  if (trace.is_ferrets) TakeInDrawnAnnotations(&trace.events);
   const std::vector<uint32_t> threads = ThreadIds(trace);
   const std::vector<int64_t> links = LaunchLinks(trace);
   GiveIds(&trace.events);
@@ -105,13 +115,17 @@ TraceContents Fill(RawTrace trace) {
   std::vector<FunctionEvent*> added(count);
   for (size_t i = 0; i < count; ++i, trace.events.pop_front()) {
     RawEvent& raw = trace.events.front();
+    // Ferret draws the launch of what it timed over the scope that was timed: as a scope it would count twice.
+    if (trace.is_ferrets && raw.is_launch()) continue;
     EventDetails details = DetailsOf(raw, links[i] == kNotLinked ? 0 : ids[static_cast<size_t>(links[i])]);
     raw.event.details = IsEmpty(details) ? nullptr : &details;
     added[i] = &list.Add(raw.event);
   }
   for (size_t i = 0; i < count; ++i) {
+    if (added[i] == nullptr) continue;
     const FunctionEvent& event = *added[i];
-    if (event.device_type == DeviceType::kCpu || event.activity_type == ActivityType::kGpuUserAnnotation) continue;
+    const bool is_drawn = event.activity_type == ActivityType::kGpuUserAnnotation && !event.is_legacy;
+    if (event.device_type == DeviceType::kCpu || is_drawn) continue;
     if (links[i] == kNotLinked) {
       ++contents.kernels_alone;
       continue;

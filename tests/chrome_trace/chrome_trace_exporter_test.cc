@@ -139,7 +139,6 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
   EXPECT_EQ(exporter.Destination(), folder / "trace-3.json");
   const std::string expected = R"json({
   "schemaVersion": 1,
-  "deviceProperties": [],
   "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
   "host_name": "node-b",
   "trace_id": "E05F9632C7BA36755299FC9C70FC023A",
@@ -166,6 +165,7 @@ TEST(ChromeTraceExporter, WritesExactlyTheseBytesForASmallTrace) {
     {"name": "process_sort_index", "ph": "M", "ts": 5589164123456.789, "pid": "Spans", "tid": 0, "args": {"sort_index": 536870912}},
     {"name": "Ferret Record", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 5589164123518.289, "args": {"events": 6, "events_built": 7, "lost": {"pool_exhausted": 12, "total": 12}, "links_made": 1, "links_evicted": 0, "links_unmatched": 0, "links_hurried": 0, "ends_refused": 0, "details_lost": 0, "remote_ends_unmatched": 0, "names_inline": 0, "clock_backward": 0, "clock_steps": 0, "options": {"buffer_size": "64MB", "record_shapes": "1"}}}
   ],
+  "deviceProperties": [],
   "traceName": ")json" + (folder / "trace-3.json") + "\"\n}\n";
   EXPECT_EQ(ReadFile(folder / "trace-3.json"), expected);
 }
