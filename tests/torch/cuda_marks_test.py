@@ -29,10 +29,11 @@ class Recorded:
         self.scopes = [s for s in trace.slices if s.category in ("cpu_op", "user_annotation")]
         self.rows = collections.defaultdict(list)
         for s in trace.slices:
-            if s.category in ("kernel", "gpu_user_annotation"):
+            # Not what is only around the timed scopes inside of an annotation.
+            if s.category in ("kernel", "gpu_user_annotation") and "clock_error_ns" in s.args:
                 self.rows[s.args["External id"]].append(s)
-        record = next(s for s in trace.slices if s.category == "Trace")
-        self.counts = dict(record.args.get("device_counts", {}))
+        record = next(e for e in trace.events if e["name"] == "Ferret Record")
+        self.counts = record["args"].get("device_counts", {})
 
     def rows_of(self, scope):
         return self.rows.get(scope.args["External id"], [])
