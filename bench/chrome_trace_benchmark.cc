@@ -1,7 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the Chrome-trace exporter costs its thread per function event: the text alone, into a file, gzipped.
+// What the Chrome-trace exporter costs its thread per function event: the text alone, that of kernels with their launches
+// and arrows, into a file, gzipped.
 //
 // Every row hands the same batch over again and again: 128 names of framework length, eight threads, one event in four
 // with a sequence number, one in five an annotation. `bytes/event` is what lies on disk.
@@ -57,7 +58,8 @@ std::vector<std::string> Names() {
 // A stream of batches whose times go on, so that a compressor sees what it would see in a run.
 class Source {
  public:
-  Source() : names_(Names()) {}
+  // Of scopes, or of kernels that were timed: launches and arrows come with them.
+  explicit Source(bool kernels) : kernels_(kernels), names_(Names()) {}
 
   const EventBatch& Next() {
     batch_.Clear();
@@ -74,12 +76,27 @@ class Source {
       event.device_resource_id = 4000 + (i / 512) % 8;
       event.sequence_nr = random % 4 == 0 ? next_id_ / 4 : -1;
       event.is_user_annotation = random % 5 == 0;
+      if (kernels_) MakeKernel(&event);
       batch_.events.push_back(event);
     }
     return batch_;
   }
 
  private:
+  void MakeKernel(FunctionEvent* event) {
+    event->end_ns = event->start_ns + 150;
+    event->device_type = event->use_device = DeviceType::kCuda;
+    event->device_resource_id = 7;
+    event->activity_type = ActivityType::kKernel;
+    event->is_user_annotation = false;
+    EventDetails& details = batch_.details.emplace_back();
+    const int64_t start_ns = event->start_ns - 5000;
+    details.launch = &batch_.launches.emplace_back(
+        DeviceLaunch{event->id, 1, 4000, event->id, start_ns, start_ns + 1000, 300, 1});
+    event->details = &details;
+  }
+
+  const bool kernels_;
   const std::vector<std::string> names_;
   EventBatch batch_;
   uint64_t seed_ = 1;
@@ -87,7 +104,7 @@ class Source {
   int64_t now_ = kStartNs;
 };
 
-void Run(benchmark::State& state, const char* file_name, int level, bool to_disk) {
+void Run(benchmark::State& state, const char* file_name, int level, bool to_disk, bool kernels = false) {
   char folder[] = "/tmp/chrome_trace_benchmark_XXXXXX";
   if (mkdtemp(folder) == nullptr) return state.SkipWithError("no temporary folder");
   NullIo null_io;
@@ -103,7 +120,7 @@ void Run(benchmark::State& state, const char* file_name, int level, bool to_disk
   {
     ChromeTraceExporter exporter(options);
     if (!exporter.Open(info).ok()) return state.SkipWithError("cannot open");
-    Source source;
+    Source source(kernels);
     for (auto _ : state) {
       state.PauseTiming();
       const EventBatch& batch = source.Next();
@@ -126,10 +143,12 @@ void Run(benchmark::State& state, const char* file_name, int level, bool to_disk
 }
 
 void BM_Text(benchmark::State& state) { Run(state, "trace.json", 1, false); }
+void BM_KernelText(benchmark::State& state) { Run(state, "trace.json", 1, false, true); }
 void BM_TextToFile(benchmark::State& state) { Run(state, "trace.json", 1, true); }
 void BM_GzipToFile(benchmark::State& state) { Run(state, "trace.json.gz", static_cast<int>(state.range(0)), true); }
 
 BENCHMARK(BM_Text)->Iterations(500)->UseRealTime();
+BENCHMARK(BM_KernelText)->Iterations(50)->UseRealTime();
 BENCHMARK(BM_TextToFile)->Iterations(500)->UseRealTime();
 BENCHMARK(BM_GzipToFile)->Arg(1)->Arg(3)->Arg(6)->Iterations(200)->UseRealTime();
 

@@ -7,7 +7,7 @@
 //
 // Perfetto UI, chrome://tracing, HTA and TensorBoard's profiler plug-in read it. What differs from Kineto's files: the
 // trace grows while the program runs and is complete at any moment; names are escaped, not replaced; asynchronous
-// events have tracks of their own, so that slices always nest; one event a line.
+// events have tracks of their own, so that slices always nest; one event a line; devices' properties come last.
 //
 // A batch is in the file or in memory when Export returns OK. While something waits in memory because the disk takes
 // nothing, further batches are refused, so that memory stays bounded and the loss is counted.

@@ -200,7 +200,8 @@ class InputLists {
   std::string dims_, strides_, types_, concrete_;
 };
 
-// One member. False if the rest cannot be read. Lists of numbers are shown where Kineto has any: not among keyword inputs.
+// One member. False if the rest cannot be read. Lists of numbers are shown where Kineto has any, which is not among
+// keyword inputs.
 bool AppendMember(std::string_view key, bool shows_numbers, DetailReader* reader, std::string* out) {
   Value value;
   if (!reader->ReadValue(&value)) return false;

@@ -66,8 +66,8 @@ void DeviceRows::Write(const FunctionEvent& event) {
   const Activity activity = ActivityOf(event);
   const DeviceLaunch* const launch = event.details == nullptr ? nullptr : event.details->launch;
   const bool is_work = activity.call != nullptr;
-  // From the first start to the last end of what is inside: as in Kineto's traces wider by 1 ns on both sides, or a viewer
-  // could take it for what is inside and end an arrow at it.
+  // What is drawn goes from the first start to the last end of what is inside: it is wider by 1 ns on both sides, as in
+  // Kineto's traces, or a viewer could take it for what is inside and end an arrow at it.
   const int64_t wider_ns = is_work || launch != nullptr ? 0 : 1;
   const int64_t start_ns = event.start_ns - wider_ns;
   const int64_t end_ns = std::max(event.start_ns, event.end_ns) + wider_ns;

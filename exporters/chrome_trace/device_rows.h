@@ -7,9 +7,9 @@
 // rows and an arrow between them: the launch on its thread, the work on its stream. Where the pair of marks is around
 // other timed scopes too, or was drawn around several kernels, it is a gpu_user_annotation, on the stream only.
 //
-// HTA takes every row with a `stream` for a kernel, so annotations say theirs as `on stream`. `ferret_legacy` is 1 where
-// device time is that of one pair of marks around an operator and its children (FunctionEvent::is_legacy), on the row of
-// the operator as well. Intervals of a stream that cross have further tracks, see stream_lanes.h.
+// HTA takes every row with a `stream` for a kernel, so annotations say theirs as `on stream`. `ferret_legacy` is 1
+// where device time is that of one pair of marks around an operator and its children (FunctionEvent::is_legacy), on the
+// row of the operator as well. Intervals of a stream that cross have further tracks, see stream_lanes.h.
 //
 // One thread at a time.
 

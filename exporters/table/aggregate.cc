@@ -76,7 +76,9 @@ uint64_t Aggregate::events() const {
 std::vector<Row> Aggregate::Rows() const {
   std::vector<Row> rows;
   for (size_t i = 0; i < stats_.size(); ++i) rows.push_back(RowOf(averages_.rows()[i], *stats_[i]));
-  if (other_events() != 0 || other_average_.device_time_total_ns != 0 || other_average_.self_device_time_total_ns != 0) {
+  const bool others_have_device_time =
+      other_average_.device_time_total_ns != 0 || other_average_.self_device_time_total_ns != 0;
+  if (other_events() != 0 || others_have_device_time) {
     rows.push_back(RowOf(other_average_, other_));
     FunctionEventAvg& average = rows.back().average;
     average.key = kOtherKey;

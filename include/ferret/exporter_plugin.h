@@ -61,8 +61,10 @@ typedef struct ferret_exporter_session {
 #define FERRET_EXPORTER_EVENT_USER_ANNOTATION 2u
 #define FERRET_EXPORTER_EVENT_TRUNCATED 4u        // still open when its thread or the recording ended
 #define FERRET_EXPORTER_EVENT_SYNTHESIZED 8u      // made by Ferret from other events
+#define FERRET_EXPORTER_EVENT_LEGACY 16u          // one pair of marks on the device around a scope and its children
 
-// One finished scope. What each member means is said in ferret/function_event.h.
+// One finished scope, or, where device_type is not 0, what a scope took on a device: it comes later than the scope, under
+// the same name. What each member means is said in ferret/function_event.h.
 typedef struct ferret_exporter_event {
   uint32_t struct_size;
   uint32_t flags;  // FERRET_EXPORTER_EVENT_*

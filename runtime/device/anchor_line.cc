@@ -15,11 +15,6 @@ constexpr int kMostPolls = 4096;
 // Of a whole taking: narrower ones are not looked for beyond this.
 constexpr int64_t kNarrowNs = 1'000;
 
-// The last minute or two stay as they are; of what is older, one in sixteen, for scopes that last for hours.
-constexpr size_t kMostRecent = 64;
-constexpr uint64_t kKeepOneIn = 16;
-constexpr size_t kMostAnchors = 512;
-
 }  // namespace
 
 AnchorLine::~AnchorLine() {
@@ -37,6 +32,7 @@ AnchorLine::Taken AnchorLine::Take(const Now& now) {
     const int64_t put_ns = now();
     MarkId mark;
     if (!timer_->PutAnchor(domain_, &mark)) break;
+    ++tries_;
     DeviceTimer::Passed passed = DeviceTimer::Passed::kNotYet;
     int64_t seen_ns = put_ns;
     for (int polls = 0; passed == DeviceTimer::Passed::kNotYet && polls < kMostPolls; ++polls) {
@@ -86,24 +82,9 @@ bool AnchorLine::Add(MarkId mark, int64_t put_ns, int64_t seen_ns) {
     }
     anchor.device_ns = spot.device_ns;
   }
-  anchors_.push_back(anchor);
+  anchors_.Add(anchor, [this](const Anchor& old) { timer_->FreeAnchor(domain_, old.mark); });
   clock_.Add(anchor.device_ns, put_ns, seen_ns);
-  ++added_;
-  FreeOld();
   return true;
-}
-
-void AnchorLine::FreeOld() {
-  if (++recent_ <= kMostRecent) return;
-  --recent_;
-  const size_t place = anchors_.size() - 1 - recent_;
-  if ((added_ - recent_) % kKeepOneIn != 0) {
-    timer_->FreeAnchor(domain_, anchors_[place].mark);
-    anchors_.erase(anchors_.begin() + static_cast<std::ptrdiff_t>(place));
-  } else if (anchors_.size() > kMostAnchors) {
-    timer_->FreeAnchor(domain_, anchors_.front().mark);
-    anchors_.pop_front();
-  }
 }
 
 bool AnchorLine::From(const Anchor& anchor, MarkId mark, Spot* spot) const {
@@ -118,26 +99,37 @@ bool AnchorLine::LocateAfterAnchor(MarkId mark, int64_t put_ns, Spot* spot) cons
                                                [put_ns](const Anchor& anchor) { return anchor.seen_ns < put_ns; });
   if (seen_later == anchors_.begin()) return false;
   if (!From(*(seen_later - 1), mark, spot)) return false;
-  if (spot->step_ns <= kFineStepNs) return true;
-  // It was passed long after it was put. Where it lies is known well enough to tell which anchor is the last one before
-  // it, and close to that one it is known better.
-  const int64_t certainly_before = spot->device_ns - 2 * spot->step_ns;
-  const auto later = std::partition_point(anchors_.begin(), anchors_.end(), [certainly_before](const Anchor& anchor) {
-    return anchor.device_ns < certainly_before;
-  });
+  Refine(mark, spot);
+  return true;
+}
+
+// Where it lies is known well enough to tell which anchors are certainly before and after it; close to one of those it is
+// known better.
+void AnchorLine::Refine(MarkId mark, Spot* spot) const {
+  if (spot->step_ns <= kFineStepNs) return;
+  const int64_t unsure = 2 * spot->step_ns;
+  const auto lies_before = [this](int64_t device_ns) {
+    return std::partition_point(anchors_.begin(), anchors_.end(),
+                                [device_ns](const Anchor& anchor) { return anchor.device_ns <= device_ns; });
+  };
+  const auto later = lies_before(spot->device_ns + unsure);
+  auto earlier = lies_before(spot->device_ns - unsure);
   Spot better;
-  if (later != anchors_.begin() && From(*(later - 1), mark, &better) && better.step_ns < spot->step_ns) *spot = better;
+  if (earlier != anchors_.begin() && From(*--earlier, mark, &better) && better.step_ns < spot->step_ns) *spot = better;
+  if (later != anchors_.end() && Before(*later, mark, &better) && better.step_ns < spot->step_ns) *spot = better;
+}
+
+bool AnchorLine::Before(const Anchor& anchor, MarkId mark, Spot* spot) const {
+  int64_t ns;
+  if (!timer_->Elapsed(domain_, mark, anchor.mark, &ns, &spot->step_ns)) return false;
+  spot->device_ns = anchor.device_ns - ns;
   return true;
 }
 
 bool AnchorLine::LocateBeforeAnchor(MarkId mark, int64_t seen_ns, Spot* spot) const {
   const auto put_later = std::partition_point(anchors_.begin(), anchors_.end(),
                                               [seen_ns](const Anchor& anchor) { return anchor.put_ns < seen_ns; });
-  if (put_later == anchors_.end()) return false;
-  int64_t ns;
-  if (!timer_->Elapsed(domain_, mark, put_later->mark, &ns, &spot->step_ns)) return false;
-  spot->device_ns = put_later->device_ns - ns;
-  return true;
+  return put_later != anchors_.end() && Before(*put_later, mark, spot);
 }
 
 }  // namespace ferret::internal

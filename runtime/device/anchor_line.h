@@ -15,11 +15,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 
 #include "runtime/device/device_clock.h"
 #include "runtime/device/device_timer.h"
+#include "runtime/device/thinned_history.h"
 
 namespace ferret::internal {
 
@@ -28,6 +28,8 @@ class AnchorLine {
   using Now = std::function<int64_t()>;
   // Numbers that are coarser than this are only used where there is nothing better.
   static constexpr int64_t kFineStepNs = 500;
+  // With their marks: one near to each moment of a scope that lasts for hours.
+  static constexpr size_t kMostAnchors = 512;
 
   AnchorLine(uint32_t domain, DeviceTimer* timer) : domain_(domain), timer_(timer) {}
   // Frees the marks.
@@ -48,9 +50,13 @@ class AnchorLine {
   bool LocateAfterAnchor(MarkId mark, int64_t put_ns, Spot* spot) const;
   // A mark that had been seen to be passed by the CPU time `seen_ns`. False if no anchor was put since.
   bool LocateBeforeAnchor(MarkId mark, int64_t seen_ns, Spot* spot) const;
+  // Asks again by a nearer anchor, if what is known is coarse.
+  void Refine(MarkId mark, Spot* spot) const;
 
   const DeviceClock& clock() const { return clock_; }
   size_t anchors() const { return anchors_.size(); }
+  // How many marks were put for them.
+  uint64_t tries() const { return tries_; }
 
  private:
   struct Anchor {
@@ -61,15 +67,14 @@ class AnchorLine {
   };
   bool Add(MarkId mark, int64_t put_ns, int64_t seen_ns);
   Taken PollHeldUp(const Now& now);
-  void FreeOld();
-  bool From(const Anchor& anchor, MarkId mark, Spot* spot) const;
+  bool From(const Anchor& anchor, MarkId mark, Spot* spot) const;    // a later mark
+  bool Before(const Anchor& anchor, MarkId mark, Spot* spot) const;  // an earlier one
 
   const uint32_t domain_;
   DeviceTimer* const timer_;
   DeviceClock clock_;
-  std::deque<Anchor> anchors_;  // with their marks; thinned out towards the past
-  size_t recent_ = 0;           // how many of the last ones are not thinned out yet
-  uint64_t added_ = 0;
+  ThinnedHistory<Anchor> anchors_{kMostAnchors};
+  uint64_t tries_ = 0;
   bool held_up_ = false;
   MarkId held_up_mark_ = 0;
   int64_t held_up_put_ns_ = 0;

@@ -30,13 +30,10 @@ bool DeviceClock::IsBreak(const Anchor& from, const Anchor& to) const {
 }
 
 void DeviceClock::Add(int64_t device_ns, int64_t before_ns, int64_t after_ns) {
-  Anchor anchor{device_ns, before_ns + (after_ns - before_ns) / 2, (after_ns - before_ns + 1) / 2, false};
-  if (!anchors_.empty() && IsBreak(anchors_.back(), anchor)) {
-    anchor.after_break = true;
-    ++breaks_;
-  }
-  anchors_.push_back(anchor);
-  if (anchors_.size() > kMostAnchors) anchors_.pop_front();
+  Anchor anchor{device_ns, before_ns + (after_ns - before_ns) / 2, (after_ns - before_ns + 1) / 2, 0};
+  if (!anchors_.empty() && IsBreak(anchors_.back(), anchor)) ++breaks_;
+  anchor.breaks = breaks_;
+  anchors_.Add(anchor, [](const Anchor&) {});
   LearnSlope();
 }
 
@@ -46,8 +43,8 @@ void DeviceClock::LearnSlope() {
   const Anchor* first = &last;
   for (size_t i = anchors_.size(); i-- > 0;) {
     if (last.device_ns - anchors_[i].device_ns > kSlopeSpanNs && first != &last) break;
+    if (anchors_[i].breaks != last.breaks) break;
     first = &anchors_[i];
-    if (first->after_break) break;
   }
   const double span = static_cast<double>(last.device_ns - first->device_ns);
   if (span <= 0) return;
@@ -72,7 +69,7 @@ DeviceClock::Place DeviceClock::At(int64_t device_ns, int64_t earliest_ns, int64
   const Anchor& left = *(after - 1);
   if (after == anchors_.end()) return From(left, device_ns);
   const Anchor& right = *after;
-  if (right.after_break) {
+  if (right.breaks != left.breaks) {
     const Place from_left = From(left, device_ns);
     Place place = From(right, device_ns);
     const bool possible = place.cpu_ns + place.error_ns >= earliest_ns && place.cpu_ns - place.error_ns <= latest_ns;

@@ -22,7 +22,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+
+#include "runtime/device/thinned_history.h"
 
 namespace ferret::internal {
 
@@ -59,13 +60,13 @@ class DeviceClock {
     int64_t device_ns;
     int64_t cpu_ns;   // the middle
     int64_t half_ns;  // of the interval
-    bool after_break;
+    uint64_t breaks;  // before it
   };
   bool IsBreak(const Anchor& from, const Anchor& to) const;
   void LearnSlope();
   Place From(const Anchor& anchor, int64_t device_ns) const;
 
-  std::deque<Anchor> anchors_;
+  ThinnedHistory<Anchor> anchors_{kMostAnchors};
   double slope_ = 1.0;
   double slope_error_ = kMostDrift;
   uint64_t breaks_ = 0;

@@ -39,7 +39,9 @@ PlacedPair PlaceAlone(const DeviceClock& clock, const PassedPair& passed) {
 
 // How much too early it lies; negative: how much earlier it could lie.
 int64_t TooEarly(const PassedPair& passed, const PlacedPair& placed) {
-  return std::max(passed.pair.begin_ns - placed.start_ns, passed.pair.end_ns - placed.end_ns);
+  const int64_t end_ns = passed.pair.end_ns - placed.end_ns;
+  // The beginning of a long one was placed by other anchors, and says nothing of its end.
+  return passed.duration_ns > kLongNs ? end_ns : std::max(passed.pair.begin_ns - placed.start_ns, end_ns);
 }
 
 void Move(const PassedPair& passed, int64_t shift_ns, PlacedPair* placed, PlacementCounts* counts) {
@@ -53,7 +55,9 @@ void Move(const PassedPair& passed, int64_t shift_ns, PlacedPair* placed, Placem
   placed->start_ns += shift_ns;
   placed->end_ns += shift_ns;
   placed->error_ns = std::max(error_ns - shift_ns, std::min(error_ns, -early_ns) + shift_ns);
-  bool moved = early_ns > 0;
+  bool moved = early_ns > 0 || placed->start_ns < passed.pair.begin_ns;
+  placed->start_ns = std::max(placed->start_ns, passed.pair.begin_ns);
+  placed->end_ns = std::max(placed->end_ns, placed->start_ns);
   if (const int64_t late_ns = placed->end_ns - passed.seen_ns; late_ns > 0) {
     moved = true;
     counts->suspect += late_ns > placed->error_ns;

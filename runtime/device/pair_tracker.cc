@@ -112,10 +112,10 @@ void PairTracker::Locate(Domain& domain, PassedPair* passed) {
   }
   passed->device_end_ns = end.device_ns;
   passed->step_ns = end.step_ns;
-  // The driver's number for a long pair is coarse; its beginning may be nearer to an anchor of its own time.
-  AnchorLine::Spot begin;
-  if (passed->duration_step_ns > AnchorLine::kFineStepNs &&
-      line.LocateAfterAnchor(BeginMark(pair.pair), pair.begin_ns, &begin) && begin.step_ns < passed->duration_step_ns) {
+  // The driver's number for a long pair is coarse; its beginning may be near an anchor of its own time.
+  AnchorLine::Spot begin{end.device_ns - passed->duration_ns, passed->duration_step_ns};
+  line.Refine(BeginMark(pair.pair), &begin);
+  if (begin.step_ns < passed->duration_step_ns) {
     passed->duration_ns = std::max<int64_t>(0, end.device_ns - begin.device_ns);
     passed->duration_step_ns = begin.step_ns;
   }
@@ -214,7 +214,10 @@ void PairTracker::Timed(Domain& domain, const SubmittedPair& pair, const PlacedP
 
 PairTracker::Counts PairTracker::counts() const {
   Counts counts = counts_;
-  for (const auto& domain : domains_) counts.breaks += domain->line.clock().breaks();
+  for (const auto& domain : domains_) {
+    counts.breaks += domain->line.clock().breaks();
+    counts.anchor_tries += domain->line.tries();
+  }
   return counts;
 }
 

@@ -47,6 +47,7 @@ class PairTracker {
     PlacementCounts placement;
     uint64_t breaks = 0;    // of the ratio of the clocks
     uint64_t anchors = 0;
+    uint64_t anchor_tries = 0;  // marks that were put for them
   };
 
   // `now`: the session's ns.

@@ -49,7 +49,8 @@ ferret_exporter_event Convert(const FunctionEvent& event) {
   out.flags = (event.is_async ? FERRET_EXPORTER_EVENT_ASYNC : 0u) |
               (event.is_user_annotation ? FERRET_EXPORTER_EVENT_USER_ANNOTATION : 0u) |
               (event.is_truncated ? FERRET_EXPORTER_EVENT_TRUNCATED : 0u) |
-              (event.is_synthesized ? FERRET_EXPORTER_EVENT_SYNTHESIZED : 0u);
+              (event.is_synthesized ? FERRET_EXPORTER_EVENT_SYNTHESIZED : 0u) |
+              (event.is_legacy ? FERRET_EXPORTER_EVENT_LEGACY : 0u);
   out.id = event.id;
   out.parent_id = event.parent_id;
   out.name = Text(event.name);

@@ -21,7 +21,8 @@ namespace ferret {
 inline constexpr int64_t kNotLinked = -1;
 
 // For each event of the trace the index of the operator that launched it; kNotLinked for what was launched by none, and
-// for everything that is neither a launch nor work of a device.
+// for everything that is neither a launch nor work of a device. What Ferret timed between two marks around an operator
+// or annotation (RawEvent::is_marked_span) is linked to that by its external id, which is unique there.
 std::vector<int64_t> LaunchLinks(const RawTrace& trace);
 
 }  // namespace ferret

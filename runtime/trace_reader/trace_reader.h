@@ -15,6 +15,8 @@
 //     has thread 0.
 //   - an annotation's device time is that of the kernels inside it, not also that of its shadow on the device.
 //   - waits of the host for the device, which some traces have as cuda_sync, are no device work and left out.
+//   - in a trace of Ferret's own the device time of an operator with timed ones inside is that of the pair of marks
+//     around it (ferret_legacy), and the rows of launches are left out: each is the scope that was timed once more.
 //   - memory belongs to the scopes that were open on any thread, as torch.profiler has it; in a trace of Ferret's own,
 //     to those on the thread of the allocation.
 // Memory use is proportional to the events that are kept, not to the size of the file.

@@ -132,8 +132,7 @@ TEST_F(FakeCudaCapture, HasAnIdentity) {
   const void** edges = nullptr;
   size_t count = 7;
   const auto info = [&] {
-    return Cu("cuStreamGetCaptureInfo_v3", stream_, &status, &id, &graph, &nodes, static_cast<const void**>(edges),
-              &count);
+    return Cu("cuStreamGetCaptureInfo_v3", stream_, &status, &id, &graph, &nodes, edges, &count);
   };
   EXPECT_EQ(info(), 0);
   EXPECT_EQ(status, 0);
@@ -142,6 +141,8 @@ TEST_F(FakeCudaCapture, HasAnIdentity) {
   EXPECT_EQ(info(), 0);
   EXPECT_EQ(status, 1);
   EXPECT_NE(id, 0U);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(count, 0U);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -45,7 +46,12 @@ class CollectingSink final : public BatchSink {
     }
     memory.insert(memory.end(), batch->memory.begin(), batch->memory.end());
     // What details point to lives in their batch.
-    if (!batch->details.empty()) with_details_.push_back(batch);
+    if (!batch->details.empty() || !batch->device_times.empty()) with_details_.push_back(batch);
+    device_times.insert(device_times.end(), batch->device_times.begin(), batch->device_times.end());
+    devices.insert(devices.end(), batch->devices.begin(), batch->devices.end());
+    streams.insert(streams.end(), batch->streams.begin(), batch->streams.end());
+    extra += batch->extra;
+    if (on_batch) on_batch(*batch);
     links.insert(links.end(), batch->links.begin(), batch->links.end());
     threads.insert(threads.end(), batch->threads.begin(), batch->threads.end());
   }
@@ -79,8 +85,13 @@ class CollectingSink final : public BatchSink {
   std::vector<MemoryEvent> memory;
   std::vector<ForwardBackwardLink> links;
   std::vector<ThreadInfo> threads;
+  std::vector<DeviceTimeShare> device_times;
+  std::vector<DeviceInfo> devices;
+  std::vector<StreamInfo> streams;
   size_t batches = 0;
   size_t count = 0;
+  size_t extra = 0;
+  std::function<void(const EventBatch&)> on_batch;
 
  private:
   std::deque<std::string> texts_;
@@ -173,6 +184,13 @@ class ThreadWriter {
     Write({RecordHeader(RecordType::kMemory, kMemoryBytes, kNoFlags, payload), ticks, 0x7f00, static_cast<uint64_t>(bytes),
            1000, 2000, static_cast<uint64_t>(int64_t{device == DeviceType::kCpu ? -1 : 3})});
   }
+  // Marks around the innermost open scope's work on a device.
+  void DeviceBegin(uint64_t ticks, PairId pair) {
+    Write({RecordHeader(RecordType::kDeviceBegin, kDeviceBeginBytes, kNoFlags, pair), ticks});
+  }
+  void DeviceEnd(uint64_t ticks, PairId pair, uint32_t place = 0, uint64_t outcome = kDevicePairComplete) {
+    Write({RecordHeader(RecordType::kDeviceEnd, kDeviceEndBytes, kNoFlags, pair), ticks, outcome << 32 | place});
+  }
   void Loss(uint64_t ticks, LossReason reason, uint64_t count, uint64_t since) {
     Write({RecordHeader(RecordType::kLoss, kLossBytes, kNoFlags, static_cast<uint32_t>(reason)), ticks, count, since});
   }
@@ -245,6 +263,7 @@ class DrainHarness {
   // Everything is delivered afterwards.
   void Finish(uint64_t now_ticks) { drain_.Finish(now_ticks); }
   const EventBuilder& builder() const { return drain_.builder(); }
+  DeviceLinker& device() { return drain_.device(); }
   const ChunkPool& pool() const { return recorder_->pool(); }
 
   CollectingSink sink;

@@ -350,6 +350,28 @@ TEST(FunctionEvent, DeviceTimeIsThatOfItsKernelsAndItsChildrens) {
   EXPECT_DOUBLE_EQ(RowNamed(averages, "inner")->self_device_time_total(), 320);
 }
 
+TEST(FunctionEvent, ALegacyEventWhosePairGaveNoTimeHasItsChildrens) {
+  EventList list({0, DeviceType::kCuda});
+  FunctionEventFields fields = Op("around", 0, 10);
+  fields.is_legacy = true;
+  FunctionEvent& around = AddTo(list, fields);
+  fields = Op("failed", 1, 9);
+  fields.is_legacy = true;
+  FunctionEvent& failed = AddTo(list, fields);
+  FunctionEvent& inner = AddOp(list, "inner", 2, 5);
+  ASSERT_EQ(list.append_kernel(around, "around", 0, 100), "");
+  ASSERT_EQ(list.append_kernel(inner, "inner", 0, 30), "");
+  list.Build();
+  EXPECT_DOUBLE_EQ(failed.device_time_total(), 30);
+  EXPECT_DOUBLE_EQ(failed.self_device_time_total(), 0);
+  EXPECT_DOUBLE_EQ(around.device_time_total(), 100);
+  EXPECT_DOUBLE_EQ(around.self_device_time_total(), 70);
+  const EventAverages averages = list.key_averages();
+  EXPECT_DOUBLE_EQ(RowNamed(averages, "failed")->device_time_total(), 30);
+  EXPECT_DOUBLE_EQ(RowNamed(averages, "failed")->self_device_time_total(), 0);
+  EXPECT_DOUBLE_EQ(RowNamed(averages, "around")->self_device_time_total(), 70);
+}
+
 TEST(FunctionEvent, WhatDoesNotFitIntoATreeIsRefused) {
   EventList list;
   FunctionEvent& parent = AddOp(list, "parent", 0, 10);

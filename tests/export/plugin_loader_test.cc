@@ -62,7 +62,7 @@ TEST(PluginLoader, AnExporterInCGetsEverythingThatExportersGet) {
   FunctionEvent plain;
   plain.id = 3;
   plain.sequence_nr = 41;
-  plain.is_user_annotation = plain.is_synthesized = true;
+  plain.is_user_annotation = plain.is_synthesized = plain.is_legacy = true;
   batch.events.push_back(plain);
   batch.instants.push_back({InstantEvent::Kind::kLoss, "lost", 8, 30, 2.5, 29, 1, 99});
   batch.links.push_back({1, 2, 3, 4, 5, 6, 7});
@@ -93,7 +93,7 @@ TEST(PluginLoader, AnExporterInCGetsEverythingThatExportersGet) {
             "thread 1 previous=9 os_tid=1001 name=main\n"
             "event 1 parent=2 flags=5 name=aten::mm ns=10..20 self=5 seq=-1 forward=7 thread=1 fwd_thread=2 "
             "resource=99 name_id=4 scope=1 device=1:6\n"
-            "event 3 parent=0 flags=10 name= ns=0..0 self=0 seq=41 forward=0 thread=0 fwd_thread=0 resource=0 "
+            "event 3 parent=0 flags=26 name= ns=0..0 self=0 seq=41 forward=0 thread=0 fwd_thread=0 resource=0 "
             "name_id=0 scope=0 device=0:0\n"
             "instant kind=2 name=lost ns=30 since=29 value=2.5 thread=1 resource=99 name_id=8\n"
             "link 1 2@4/6 -> 3@5/7\n"

@@ -218,6 +218,80 @@ TEST(Aggregate, SharesOfTheSelfTimesAddUpToAHundred) {
   EXPECT_NEAR(percent, 100, 1e-6);
 }
 
+DeviceTimeShare ShareOf(std::string_view name, uint32_t name_id, int64_t self_ns, int64_t total_ns) {
+  DeviceTimeShare share;
+  share.name = name;
+  share.name_id = name_id;
+  share.self_ns = self_ns;
+  share.total_ns = total_ns;
+  return share;
+}
+
+TEST(Aggregate, DeviceTimeGoesToTheRowOfItsKeyWhetherItsEventsCameBeforeOrComeLater) {
+  Aggregate aggregate({}, 10);
+  FunctionEvent event;
+  event.name = "before";
+  event.name_id = 1;
+  event.end_ns = event.self_ns = 100;
+  aggregate.Add(event);
+  aggregate.Add(event);
+  aggregate.AddDeviceTime(ShareOf("before", 1, 30, 50));
+  aggregate.AddDeviceTime(ShareOf("later", 2, 7, 9));
+  event.name = "later";
+  event.name_id = 2;
+  event.scope = RecordScope::kUserScope;
+  aggregate.Add(event);
+  aggregate.AddDeviceTime(ShareOf("later", 2, -2, 1));
+  const std::vector<Row> rows = aggregate.Rows();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].average.count, 2);
+  EXPECT_EQ(rows[0].average.cpu_time_total_ns, 200);
+  EXPECT_EQ(rows[0].average.device_time_total_ns, 50);
+  EXPECT_EQ(rows[0].average.self_device_time_total_ns, 30);
+  EXPECT_EQ(rows[1].average.count, 1);
+  EXPECT_EQ(rows[1].average.scope, RecordScope::kUserScope) << "the event says more than the share";
+  EXPECT_EQ(rows[1].average.device_time_total_ns, 10);
+  EXPECT_EQ(rows[1].average.self_device_time_total_ns, 5);
+  for (const Row& row : rows) EXPECT_EQ(row.average.use_device, DeviceType::kCuda);
+}
+
+TEST(Aggregate, ARowWhoseEventsNeverCameHasItsDeviceTimeAndACountOfZero) {
+  Aggregate aggregate({}, 10);
+  aggregate.AddDeviceTime(ShareOf("dropped", 1, 30, 50));
+  const std::vector<Row> rows = aggregate.Rows();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(aggregate.events(), 0u);
+  EXPECT_EQ(rows[0].average.count, 0);
+  EXPECT_EQ(rows[0].average.device_time_total_ns, 50);
+  EXPECT_EQ(rows[0].average.device_time(), 0);
+  EXPECT_EQ(rows[0].average.cpu_time(), 0);
+  EXPECT_EQ(rows[0].p99_ns, 0);
+  // Nothing is lost where rows are added up.
+  FunctionEventAvg sum = rows[0].average;
+  FunctionEvent event;
+  event.end_ns = 5;
+  FunctionEventAvg other;
+  other.Add(event);
+  sum.Add(other);
+  EXPECT_EQ(sum.count, 1);
+  EXPECT_EQ(sum.device_time_total_ns, 50);
+  EXPECT_EQ(sum.cpu_time_total_ns, 5);
+}
+
+TEST(Aggregate, DeviceTimeWithoutARowIsWithTheOtherKeys) {
+  Aggregate aggregate({}, 1);
+  FunctionEvent event;
+  event.name = "first";
+  event.name_id = 1;
+  aggregate.Add(event);
+  aggregate.AddDeviceTime(ShareOf("second", 2, 30, 50));
+  const std::vector<Row> rows = aggregate.Rows();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].average.key, Aggregate::kOtherKey);
+  EXPECT_EQ(rows[1].average.count, 0);
+  EXPECT_EQ(rows[1].average.device_time_total_ns, 50);
+}
+
 TEST(Aggregate, AnEmptyOneHasNoRows) {
   const Aggregate aggregate({}, 3);
   EXPECT_EQ(aggregate.Rows().size(), 0u);

@@ -127,6 +127,39 @@ TEST_F(TableExporterTest, JsonHasEverythingAndIsStrict) {
   EXPECT_EQ(rows[1]["histogram"][0][1].GetInt(), 1);
 }
 
+TEST_F(TableExporterTest, WhatBecameOfScopesToBeTimedIsToldAndTheirTimeHasColumns) {
+  ExportProgress progress;
+  progress.device.asked = 10;
+  progress.device.timed = 7;
+  progress.device[DeviceLoss::kCapture] = 2;
+  progress.device[DeviceLoss::kTimeout] = 1;
+  EventBatch batch = Batch({{"gemm", 100}, {"other", 50}});
+  DeviceTimeShare& share = batch.device_times.emplace_back();
+  share.name = "gemm";
+  share.name_id = 1;
+  share.self_ns = share.total_ns = 4000;
+  auto exporter = Make("table:" + folder_ / "out.txt");
+  ASSERT_TRUE(exporter->Export(batch).ok());
+  ASSERT_TRUE(exporter->Close(progress, absl::InfiniteFuture()).ok());
+  const std::string text = ReadFile(folder_ / "out.txt");
+  EXPECT_NE(text.find("\nTimed on a device: 7 of 10 scopes (capture 2, timeout 1)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("CUDA total"), std::string::npos) << text;
+  EXPECT_NE(text.find("4.000us"), std::string::npos) << text;
+
+  exporter = Make("table:" + folder_ / "out.json" + "?format=json");
+  ASSERT_TRUE(exporter->Export(batch).ok());
+  ASSERT_TRUE(exporter->Close(progress, absl::InfiniteFuture()).ok());
+  rapidjson::Document document;
+  ASSERT_FALSE(document.Parse(ReadFile(folder_ / "out.json").c_str()).HasParseError());
+  const auto& counts = document["device_counts"];
+  EXPECT_EQ(counts.MemberCount(), 4u);
+  EXPECT_EQ(counts["asked"].GetInt(), 10);
+  EXPECT_EQ(counts["timed"].GetInt(), 7);
+  EXPECT_EQ(counts["capture"].GetInt(), 2);
+  EXPECT_EQ(counts["timeout"].GetInt(), 1);
+  EXPECT_EQ(document["rows"][0]["device_time_total_ns"].GetInt(), 4000);
+}
+
 TEST_F(TableExporterTest, AFileIsUpToDateAfterEachFlushAlsoWithoutItsEnd) {
   auto exporter = Make("table:" + folder_ / "out.txt");
   ASSERT_TRUE(exporter->Flush({}, absl::InfiniteFuture()).ok());

@@ -38,7 +38,8 @@ TimedForest::TimedForest(const ForestShape& shape)
   }
   while (opened_ < shape.scopes) {
     const size_t thread = Random(static_cast<uint32_t>(shape.threads));
-    const bool opens = open_[thread].empty() || (open_[thread].size() < static_cast<size_t>(shape.deepest) && Random(2));
+    const size_t depth = open_[thread].size();
+    const bool opens = depth == 0 || (depth < static_cast<size_t>(shape.deepest) && Random(2) != 0);
     opens ? Open(thread) : Close(thread);
     if (Random(3) == 0) SettleOne(true);
     if (Random(20) == 0) Batch();
@@ -256,9 +257,9 @@ void TimedForest::DrawAnnotations() {
       inside.pop_back();
       inside.insert(inside.end(), node.children.begin(), node.children.end());
       if (!node.is_timed || node.has_failed) continue;
-      const auto [span, is_new] = spans.try_emplace({node.device, node.stream}, node.device_start_ns, node.device_end_ns);
-      span->second = {std::min(span->second.first, node.device_start_ns),
-                      std::max(span->second.second, node.device_end_ns)};
+      auto& [start_ns, end_ns] = spans.try_emplace({node.device, node.stream}, INT64_MAX, 0).first->second;
+      start_ns = std::min(start_ns, node.device_start_ns);
+      end_ns = std::max(end_ns, node.device_end_ns);
     }
     for (const auto& [stream, span] : spans) {
       EventBatch& batch = batches_.back();

@@ -1,9 +1,9 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// TimedForest: batches of a made-up run in which nested scopes are timed on devices, as the drain delivers such a run:
-// a scope when it closes; in later batches, in no particular order, what its pair of marks took on the device, and whose
-// device time that is.
+// TimedForest: batches of a made-up run in which nested scopes are timed on devices, as the drain delivers such a run: a
+// scope when it closes; in later batches, in no particular order, what its pair of marks took on the device, and whose
+// time that is.
 //
 // Streams are simulated: marks of all threads that use one stand in the order in which they were made, so that
 // intervals of one thread nest and those of two threads cross.

@@ -309,5 +309,56 @@ TEST(TraceReader, SaysWhichFileCannotBeOpened) {
   EXPECT_EQ(ReadTrace("/nowhere/trace.json").status().message(), "/nowhere/trace.json: No such file or directory");
 }
 
+constexpr char kFerrets[] = "\"ferret_pid\": 900, ";
+
+TEST(TraceReader, APairThatFerretTimedAroundOthersIsTheDeviceTimeOfItsScope) {
+  const TraceContents trace = Read(Document(
+      {
+          Slice("cpu_op", "inner", "10,20", R"("External id": 2)"),
+          Slice("cpu_op", "layer", "0,100", R"("External id": 1, "ferret_legacy": 1)"),
+          Slice("user_annotation", "step", "0,100", R"("External id": 3, "ferret_legacy": 1)"),
+          Slice("cuda_runtime", "cudaLaunchKernel", "11,18", R"("External id": 2, "cbid": 211, "correlation": 4)"),
+          Slice("kernel", "inner", "200,30",
+                R"("External id": 2, "device": 0, "stream": 7, "correlation": 4, "clock_error_ns": 250)",
+                R"("pid": 0, "tid": 4194311)"),
+          Slice("gpu_user_annotation", "layer", "150,400", R"("External id": 1, "on stream": 8, "ferret_legacy": 1)",
+                R"("pid": 0, "tid": 4194312)"),
+          Slice("gpu_user_annotation", "step", "140,500", R"("External id": 3, "on stream": 7, "ferret_legacy": 1)",
+                kGpu),
+      },
+      kFerrets));
+  const EventList& list = trace.events;
+  EXPECT_EQ(trace.kernels_linked, 3u);
+  EXPECT_EQ(Find(list, "cudaLaunchKernel"), nullptr) << "it is the scope that was timed";
+  for (const FunctionEvent& event : list) {
+    if (event.name == "inner" && event.device_type == DeviceType::kCuda) {
+      EXPECT_EQ(event.device_resource_id, 7) << "the stream, not its track";
+      EXPECT_EQ(event.metadata().at("clock_error_ns"), Value(int64_t{250}));
+    }
+    if (event.name == "layer") {
+      EXPECT_TRUE(event.is_legacy);
+      EXPECT_EQ(event.device_time_total_ns(), 400'000);
+      EXPECT_EQ(event.metadata().count("ferret_legacy"), 0u);
+      EXPECT_EQ(event.device_resource_id, event.device_type == DeviceType::kCuda ? 8 : 917);
+    }
+    if (event.name == "step") {
+      EXPECT_EQ(event.device_time_total_ns(), 500'000);
+    }
+  }
+}
+
+TEST(TraceReader, FerretsDrawnAnnotationsAreAsLongAsWhatIsInside) {
+  const std::vector<std::string> events = {
+      Slice("user_annotation", "step", "0,100", R"("External id": 3)"),
+      Slice("gpu_user_annotation", "step", "199.999,30.002", R"("External id": 3, "on stream": 7)", kGpu),
+  };
+  for (const bool is_ferrets : {true, false}) {
+    const TraceContents trace = Read(Document(events, is_ferrets ? kFerrets : ""));
+    ASSERT_EQ(trace.events.size(), 2u);
+    EXPECT_EQ(trace.events[1].duration_ns(), is_ferrets ? 30'000 : 30'002);
+    EXPECT_EQ(trace.events[0].device_time_total_ns(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace ferret

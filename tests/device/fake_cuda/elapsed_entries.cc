@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exported: elapsed times. A file of its own, which libcuda_incomplete is built without.
+// Exported: elapsed times. A file of its own, which incomplete/libcuda.so.1 is built without.
 #include <cstdint>
 
 #include "tests/device/fake_cuda/call.h"

@@ -79,7 +79,7 @@ class FakeCuda {
   virtual void SetDeviceName(int device, const char* name) = 0;
   virtual void SetDeviceMemory(int device, size_t bytes) = 0;
   virtual void SetDeviceAttribute(int device, int attribute, int value) = 0;
-  // cuGetProcAddress does not know this function. dlsym still does: see libcuda_incomplete for a library without.
+  // cuGetProcAddress does not know this function. dlsym still does: see IncompleteLibraryPath for a library without.
   virtual void SetUnavailable(const char* function, bool unavailable) = 0;
 
   // ---- Contexts and streams --------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class FakeCuda {
 
   // ---- Failures --------------------------------------------------------------------------------------------------
   // Of the calls of this function (nullptr: of all together) `skip` go well, then `count` fail with this code, without
-  // an effect.
+  // an effect. One plan a function: the next one replaces it.
   virtual void FailNext(const char* function, int code, int count = 1, int skip = 0) = 0;
   virtual void FailAlways(const char* function, int code) = 0;
   virtual void StopFailing() = 0;
