@@ -92,9 +92,8 @@ bool NameLaunches(std::string_view name) {
   constexpr std::string_view kPrefix = "aten::";
   // Those that PyTorch's own timing of operators with events left out.
   constexpr std::string_view kLaunchNothing[] = {
-      "view",         "t",         "transpose", "stride", "empty",   "empty_like", "empty_strided", "as_strided",
-      "expand",       "resize_",   "squeeze",   "unsqueeze", "slice", "_unsafe_view", "size",
-  };
+      "view",       "t",      "transpose", "stride",  "empty",     "empty_like",   "empty_strided",
+      "as_strided", "expand", "resize_",   "squeeze", "unsqueeze", "_unsafe_view", "slice",         "size"};
   if (!StartsWith(name, kPrefix)) return true;
   name.remove_prefix(kPrefix.size());
   return std::find(std::begin(kLaunchNothing), std::end(kLaunchNothing), name) == std::end(kLaunchNothing);
