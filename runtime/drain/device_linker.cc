@@ -133,7 +133,7 @@ void DeviceLinker::Describe(ThreadTrace& trace, size_t place, TimedScope* timed)
   if (candidates.size() >= kMostCandidates) candidates.erase(candidates.begin(), candidates.begin() + kMostCandidates / 2);
   timed->candidate = std::make_shared<StepCandidate>();
   timed->candidate->start_ns = timed->begin_ns;
-  if (timed->outer != nullptr) timed->candidate->outer_start_ns = timed->outer->begin_ns;
+  if (timed->outer != nullptr) timed->candidate->outer = timed->outer->token;
   candidates.push_back(timed->candidate);
 }
 
@@ -159,9 +159,15 @@ void DeviceLinker::Close(ThreadTrace& trace, size_t place) {
 void DeviceLinker::EndStep(const ThreadTrace& trace, int64_t start_ns) {
   const auto found = candidates_.find(trace.thread);
   if (found == candidates_.end()) return;
+  // The step lies inside of what is open at its end.
+  const auto is_around = [&trace](uint64_t token) {
+    return std::any_of(trace.open.begin(), trace.open.end(), [token](const OpenScope& scope) {
+      return scope.extras != nullptr && scope.extras->timed != nullptr && scope.extras->timed->token == token;
+    });
+  };
   int64_t known_ns = 0;
   for (const auto& candidate : found->second) {
-    if (candidate->start_ns < start_ns || candidate->outer_start_ns >= start_ns) continue;
+    if (candidate->start_ns < start_ns || (candidate->outer != 0 && !is_around(candidate->outer))) continue;
     candidate->in_step = true;
     if (candidate->settled) known_ns += candidate->device_ns;
   }

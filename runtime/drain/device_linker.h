@@ -69,7 +69,7 @@ struct AnnotationRange {
 // A timed scope, or what has been known of one, that may lie in a step.
 struct StepCandidate {
   int64_t start_ns = 0;
-  int64_t outer_start_ns = INT64_MIN;  // of the innermost timed scope around it
+  uint64_t outer = 0;  // the token of the innermost timed scope around it
   bool settled = false;
   int64_t device_ns = 0;
   bool in_step = false;

@@ -6,42 +6,19 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <vector>
 
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
 #include "exporters/memory/memory_exporter.h"
 #include "exporters/table/aggregate.h"
 #include "runtime/trace_reader/trace_reader.h"
 #include "tests/chrome_trace/trace_files.h"
+#include "tests/timed_scopes/average_rows.h"
 #include "tests/timed_scopes/timed_forest.h"
 
 namespace ferret {
 namespace {
-
-// Name, device, whether legacy, whether an annotation; overload, shapes, stack.
-using Key = std::tuple<std::string, DeviceType, bool, bool, std::string, std::vector<std::vector<int64_t>>,
-                       std::vector<std::string>>;
-// Count; CPU time, in total and its own; device time, in total and its own.
-using Sums = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>;
-using Rows = std::map<Key, Sums>;
-
-void AddRow(const FunctionEventAvg& row, Rows* rows) {
-  const Key key(row.key, row.device_type, row.is_legacy, row.is_user_annotation, row.overload_name, row.input_shapes,
-                row.stack);
-  const Sums sums(row.count, row.cpu_time_total_ns, row.self_cpu_time_total_ns, row.device_time_total_ns,
-                  row.self_device_time_total_ns);
-  EXPECT_TRUE(rows->emplace(key, sums).second) << row.key << " has two rows";
-}
-
-Rows RowsOf(const EventAverages& averages) {
-  Rows rows;
-  for (const FunctionEventAvg& row : averages) AddRow(row, &rows);
-  return rows;
-}
 
 EventList ListOf(const TimedForest& forest, const SessionInfo& info) {
   auto collector = std::make_shared<MemoryCollector>();
@@ -49,15 +26,6 @@ EventList ListOf(const TimedForest& forest, const SessionInfo& info) {
   EXPECT_TRUE(exporter.Open(info).ok());
   for (const EventBatch& batch : forest.batches()) EXPECT_TRUE(exporter.Export(batch).ok());
   return collector->Take().ToEventList();
-}
-
-void ExpectSame(const Rows& found, const Rows& expected, const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (const auto& [key, sums] : expected) {
-    const auto row = found.find(key);
-    ASSERT_NE(row, found.end()) << what << ": " << std::get<0>(key);
-    EXPECT_EQ(row->second, sums) << what << ": " << std::get<0>(key) << " legacy " << std::get<2>(key);
-  }
 }
 
 TEST(TimedScopes, TheTableHasTheRowsOfTheListHoweverLateDeviceTimesCome) {
