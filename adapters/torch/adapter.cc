@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "adapters/torch/callbacks.h"
+#include "adapters/torch/cuda_stream.h"
 #include "adapters/torch/details.h"
 #include "adapters/torch/memory.h"
 #include "adapters/torch/stacks.h"
@@ -44,7 +45,10 @@ void SetCallback(bool registered) {
     if (registered && g_callback == at::INVALID_CALLBACK_HANDLE) {
       const uint32_t wants = internal::g_switch.wants.load(std::memory_order_relaxed);
       // Inputs only if they are wanted, outputs and ids never: PyTorch then need not even collect them.
-      at::RecordFunctionCallback callback(NeedsDetails(wants) ? &OnBeginWithDetails : &OnBegin, &OnEnd);
+      const bool marks = NeedsMarks(wants) && HasCudaStreams();
+      at::RecordFunctionCallback callback(
+          marks ? &OnBeginWithMarks : NeedsDetails(wants) ? &OnBeginWithDetails : &OnBegin,
+          marks ? &OnEndWithMarks : &OnEnd);
       g_callback = at::addGlobalCallback(callback.needsInputs(NeedsInputs(wants)));
     } else if (!registered && g_callback != at::INVALID_CALLBACK_HANDLE) {
       at::removeCallback(g_callback);
@@ -59,6 +63,7 @@ void SetCallback(bool registered) {
 void Prepare(uint32_t wants) {
   static bool told_of_stacks = false;
   static bool told_of_memory = false;
+  static bool told_of_cuda = false;
   const auto tell = [](bool& told, const char* what, const std::string& reason) {
     if (reason.empty() || told) return;
     told = true;
@@ -67,6 +72,12 @@ void Prepare(uint32_t wants) {
   if ((wants & internal::kWantStacks) != 0) tell(told_of_stacks, "call stacks are not recorded", PrepareStacks());
   if ((wants & internal::kWantMemory) != 0) {
     tell(told_of_memory, "PyTorch's allocations are not recorded", ObserveMemory());
+  }
+  if (NeedsMarks(wants)) {
+    const bool ops = (wants & internal::kWantCudaOps) != 0;
+    const std::string reason = FindCudaStreams();
+    const char* const what = ops ? "; its operators are not timed" : "; its annotations are not timed";
+    tell(told_of_cuda, ops ? "FERRET_CUDA=ops" : "FERRET_CUDA=annotations", reason.empty() ? "" : reason + what);
   }
 }
 

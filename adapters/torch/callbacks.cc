@@ -5,9 +5,11 @@
 
 #include <c10/core/DeviceType.h>
 
+#include "adapters/torch/cuda_stream.h"
 #include "adapters/torch/details.h"
 #include "adapters/torch/name_cache.h"
 #include "adapters/torch/op_context.h"
+#include "ferret/cuda.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/internal/hot_path.h"
 #include "ferret/record_scope.h"
@@ -70,14 +72,32 @@ std::unique_ptr<OpContext> BeginContext(const at::RecordFunction& fn) {
   return context;
 }
 
+// Details and marks go to the innermost open scope of the thread, which an asynchronous one never is.
+bool IsInnermost(const OpContext& context) { return !context.is_async; }
+
+bool WantsMarks(const at::RecordFunction& fn, uint32_t wants) {
+  if (fn.scope() == at::RecordScope::USER_SCOPE) return true;
+  if ((wants & internal::kWantCudaOps) == 0) return false;
+  if (fn.scope() != at::RecordScope::FUNCTION && fn.scope() != at::RecordScope::BACKWARD_FUNCTION) return false;
+  // Once more, so that nothing is carried through BeginContext where there are no marks.
+  const CachedName* const name = FindName(fn.name(), &internal::InternName);
+  return name != nullptr ? name->launches : NameLaunches(fn.name());
+}
+
+// A thread that launches nothing does not even ask for device time.
+internal::DeviceMark BeginMark() {
+  CUstream_st* stream = nullptr;
+  if (!CurrentCudaStream(&stream)) return {};
+  return internal::BeginCudaMark(stream, true);
+}
+
 }  // namespace
 
 std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) { return BeginContext(fn); }
 
 std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn) {
   std::unique_ptr<OpContext> context = BeginContext(fn);
-  // Details go to the innermost open scope of the thread, which an asynchronous one never is.
-  if (context != nullptr && !context->is_async) RecordDetailsOf(fn);
+  if (context != nullptr && IsInnermost(*context)) RecordDetailsOf(fn);
   return context;
 }
 
@@ -90,6 +110,32 @@ void OnEnd(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
   } else {
     internal::EndScope(begun->end);
   }
+}
+
+bool NeedsMarks(uint32_t wants) { return (wants & (internal::kWantCudaAnnotations | internal::kWantCudaOps)) != 0; }
+
+std::unique_ptr<at::ObserverContext> OnBeginWithMarks(const at::RecordFunction& fn) {
+  std::unique_ptr<OpContext> context = BeginContext(fn);
+  if (context == nullptr) return nullptr;
+  context->mark = {};
+  if (!IsInnermost(*context)) return context;
+  const uint32_t wants = internal::g_switch.wants.load(std::memory_order_relaxed);
+  if (NeedsDetails(wants)) RecordDetailsOf(fn);
+  if (WantsMarks(fn, wants)) context->mark = BeginMark();
+  return context;
+}
+
+void OnEndWithMarks(const at::RecordFunction& fn, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  const auto* const begun = static_cast<const OpContext*>(context);
+  if (begun->mark.pair != 0) {
+    if (begun->thread == internal::t_writer->thread) {
+      internal::EndCudaMark(begun->mark);
+    } else {
+      internal::AbandonCudaMark(begun->mark);
+    }
+  }
+  OnEnd(fn, context);
 }
 
 }  // namespace ferret::torch_adapter

@@ -7,6 +7,7 @@
 #ifndef FERRET_ADAPTERS_TORCH_CALLBACKS_H_
 #define FERRET_ADAPTERS_TORCH_CALLBACKS_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "adapters/torch/torch_api.h"
@@ -19,6 +20,13 @@ std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn);
 // The same and what the session asks for beyond, see details.h. Looks at the tensors if PyTorch was asked for inputs.
 std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn);
 void OnEnd(const at::RecordFunction& fn, at::ObserverContext* context);
+
+// Whether a session that asks for `wants` (WantBits) has what PyTorch runs on CUDA devices timed there.
+bool NeedsMarks(uint32_t wants);
+// Any of the above and, around what the session has timed, a pair of marks on PyTorch's current stream. Only if
+// HasCudaStreams(), and only with each other.
+std::unique_ptr<at::ObserverContext> OnBeginWithMarks(const at::RecordFunction& fn);
+void OnEndWithMarks(const at::RecordFunction& fn, at::ObserverContext* context);
 
 }  // namespace ferret::torch_adapter
 

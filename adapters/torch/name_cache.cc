@@ -3,9 +3,11 @@
 
 #include "adapters/torch/name_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "adapters/torch/thread_memory.h"
@@ -33,7 +35,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) { return text.su
 const CachedName* NewEntry(std::string_view name, uint32_t id) {
   void* const memory = std::malloc(sizeof(CachedName) + name.size() + 1);
   if (memory == nullptr) return nullptr;
-  auto* const entry = new (memory) CachedName{id, OpNameFlags(name), UserNameFlags(name)};
+  auto* const entry = new (memory) CachedName{id, OpNameFlags(name), UserNameFlags(name), NameLaunches(name)};
   std::memcpy(entry->text, name.data(), name.size() + 1);
   return entry;
 }
@@ -84,6 +86,17 @@ uint8_t UserNameFlags(std::string_view name) {
   if (StartsWith(name, "Optimizer.step#")) return internal::kEndsStep;
   if (StartsWith(name, "ProfilerStep#")) return internal::kMarksStep;
   return internal::kNoFlags;
+}
+
+bool NameLaunches(std::string_view name) {
+  constexpr std::string_view kPrefix = "aten::";
+  // Those that PyTorch's own timing of operators with events left out.
+  constexpr std::string_view kLaunchNothing[] = {
+      "view",       "t",      "transpose", "stride",  "empty",     "empty_like",   "empty_strided",
+      "as_strided", "expand", "resize_",   "squeeze", "unsqueeze", "_unsafe_view", "slice",         "size"};
+  if (!StartsWith(name, kPrefix)) return true;
+  name.remove_prefix(kPrefix.size());
+  return std::find(std::begin(kLaunchNothing), std::end(kLaunchNothing), name) == std::end(kLaunchNothing);
 }
 
 const CachedName* FindName(const char* name, uint32_t (*intern)(std::string_view)) {

@@ -26,6 +26,7 @@ struct CachedName {
   uint32_t id;        // Ferret's, never 0
   uint8_t op_flags;   // RecordFlags that follow from the name if it is an operator's …
   uint8_t user_flags;  // … and if it is an annotation's
+  bool launches;      // see NameLaunches
   char text[];        // ends with a zero byte
 };
 
@@ -35,6 +36,8 @@ inline constexpr size_t kMaxCachedLength = 255;
 // The flags that follow from a name, as in CachedName.
 uint8_t OpNameFlags(std::string_view name);
 uint8_t UserNameFlags(std::string_view name);
+// Whether an operator of that name may have a device do something: not one that only makes or looks at a tensor.
+bool NameLaunches(std::string_view name);
 
 // nullptr when the name is not cached and cannot be. Any thread, also while thread-local destructors run. The function
 // that gives out ids is called for a name that is new; it may return 0 for "none left".

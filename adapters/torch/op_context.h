@@ -12,11 +12,13 @@
 #include <cstdint>
 
 #include "adapters/torch/torch_api.h"
+#include "ferret/cuda.h"
 #include "ferret/internal/hot_path.h"
 
 namespace ferret::torch_adapter {
 
 struct OpContext final : at::ObserverContext {
+  OpContext() {}
   // noexcept: out of memory makes the new-expression nullptr, it throws nothing into PyTorch.
   static void* operator new(size_t size) noexcept;
   static void operator delete(void* memory) noexcept;
@@ -24,6 +26,10 @@ struct OpContext final : at::ObserverContext {
   internal::ScopeEnd end;
   uint32_t thread = 0;  // Ferret's id of the thread that began the scope
   bool is_async = false;
+  // Of OnBeginWithMarks for OnEndWithMarks; without them not even written.
+  union {
+    internal::DeviceMark mark;
+  };
 };
 
 }  // namespace ferret::torch_adapter

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FERRET_API_VERSION 2
+#define FERRET_API_VERSION 3
 #define FERRET_API __attribute__((visibility("default")))
 #define FERRET_STRLEN ((size_t)-1)
 #define FERRET_NEXT_STEP UINT64_MAX
@@ -128,6 +128,33 @@ FERRET_API void ferret_allocation(const void* address, int64_t bytes, int64_t to
                                   int device_type, int device_index);
 FERRET_API void ferret_out_of_memory(int64_t bytes, int64_t total_allocated, int64_t total_reserved, int device_type,
                                      int device_index);
+
+/* ---- Since version 3: scopes that are timed on a CUDA device, too (see ferret/cuda.h). stream is a CUstream or a
+ * cudaStream_t; for a default stream say which one, since a null one is not timed. */
+#define FERRET_CUDA_STREAM_LEGACY ((void*)1)
+#define FERRET_CUDA_STREAM_PER_THREAD ((void*)2)
+
+/* The mark's fields are the library's own. */
+typedef struct ferret_cuda_scope {
+  ferret_scope scope;
+  uint64_t session;
+  void* stream;
+  uint32_t pair;
+  uint32_t place;
+} ferret_cuda_scope;
+
+FERRET_API ferret_cuda_scope ferret_cuda_scope_begin(void* stream, const char* name, size_t length);
+FERRET_API void ferret_cuda_scope_end(ferret_cuda_scope scope);
+/* What the innermost open scope of the calling thread launches. NULL and bytes < 0: not given. */
+FERRET_API void ferret_cuda_describe_launch(const uint32_t grid[3], const uint32_t block[3], int64_t bytes);
+/* Has markers made for the stream's context and waits for them, at most 100 ms: 1, or 0 if scopes on this stream cannot be
+ * timed now. */
+FERRET_API int ferret_cuda_prepare(void* stream);
+/* How many scopes of the current session, or of the last one, have their time on a device; and how many have not, for the
+ * reason with that name (see ferret/device_loss.h, for example "no_context"); a null reason is the sum of all, an unknown
+ * one gives 0. */
+FERRET_API uint64_t ferret_device_timed(void);
+FERRET_API uint64_t ferret_device_lost(const char* reason);
 
 #ifdef __cplusplus
 }

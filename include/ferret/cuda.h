@@ -51,7 +51,11 @@ struct DeviceMark {
 
 // `scope_recorded`: whether the scope's own begin was.
 FERRET_EXPORT_SYMBOL DeviceMark BeginCudaMark(CUstream_st* stream, bool scope_recorded);
+// On the thread that began it, before the scope's end; `mark` is of a pair.
 FERRET_EXPORT_SYMBOL void EndCudaMark(const DeviceMark& mark);
+// In its place where that cannot be, since the scope ends on another thread: gives the pair up and counts it as
+// kScopeLost. Any thread.
+FERRET_EXPORT_SYMBOL void AbandonCudaMark(const DeviceMark& mark);
 
 }  // namespace internal
 

@@ -28,7 +28,7 @@ enum class DeviceLoss : uint8_t {
   kRateLimited = 6,      // more scopes a second than FERRET_CUDA_RATE
   kPoolExhausted = 7,    // as many as there are events for were waiting to be read
   kRecordFailed = 8,     // the driver refused to mark the stream
-  kScopeLost = 9,        // the scope, or one of its marks, found no room in the buffer
+  kScopeLost = 9,        // the scope, or a mark of it, found no room in the buffer, or it ended on another thread
   kQueryFailed = 10,     // the driver gave no time for the marks
   kTimeout = 11,         // the stream did not get to the mark in time: destroyed, or stuck
   kDeviceLost = 12,      // the context was destroyed, or an error ended it

@@ -140,7 +140,7 @@ void DeviceLinker::Describe(ThreadTrace& trace, size_t place, TimedScope* timed)
 void DeviceLinker::Close(ThreadTrace& trace, size_t place) {
   ScopeExtras& extras = *trace.open[place].extras;
   if (TimedScope* const timed = extras.timed) {
-    if (!timed->ended) {  // its second mark was lost
+    if (!timed->ended) {  // its second mark was lost, or never put
       timed->ended = true;
       Describe(trace, place, timed);
       Fail(timed);

@@ -225,6 +225,31 @@ TEST(DeviceLinker, AScopeWhoseSecondMarkFailedOrWasLostIsNotTimed) {
   EXPECT_EQ(SharesOf(harness), (Shares{{"outer", {0, 10}}, {"inner", {10, 10}}}));
 }
 
+// Its pair has no second mark. It was given up before the end, and may be another scope's at once.
+TEST(DeviceLinker, AScopeThatAnotherThreadEndsHasTheTimeOfTheOnesInside) {
+  DrainHarness harness(2);
+  ThreadWriter& thread = harness.thread(1);
+  const uint32_t moves = thread.Begin(10, "moves");
+  thread.DeviceBegin(11, kA);
+  const uint32_t inner = thread.Begin(20, "inner");
+  thread.DeviceBegin(21, kB);
+  thread.DeviceEnd(29, kB);
+  thread.End(30, inner);
+  const uint32_t again = thread.Begin(32, "again");
+  thread.DeviceBegin(33, kA);
+  thread.DeviceEnd(37, kA);
+  thread.End(38, again);
+  harness.thread(2).RemoteEnd(40, 1, moves);
+  harness.Pass(50);
+  const auto pairs = TakeSubmitted(harness);
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs.at(kA).begin_ns, 33);
+  Deliver(harness, {Timed(pairs.at(kB), 100, 150), Timed(pairs.at(kA), 200, 230)});
+  harness.Finish(300);
+  EXPECT_EQ(DeviceEvents(harness).size(), 2u);
+  EXPECT_EQ(SharesOf(harness), (Shares{{"inner", {50, 50}}, {"again", {30, 30}}, {"moves", {0, 80}}}));
+}
+
 TEST(DeviceLinker, AResultOfNobodyIsIgnored) {
   DrainHarness harness(1);
   PairResult result;

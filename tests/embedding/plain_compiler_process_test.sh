@@ -53,7 +53,8 @@ assert names("cc.json", "i")["checkpoint written"] == 1
 assert any(e["ph"] == "M" and "trainer" in str(e["args"]) for e in events("cc.json"))
 
 c = names("c.json")
-assert c == {"outer": 1, "note": 1, "mul": 1, "MulBackward0": 1, "by id": 1, "": 2, "async": 1, "ProfilerStep#0": 1}, c
+assert c == {"outer": 1, "note": 1, "mul": 1, "MulBackward0": 1, "by id": 1, "": 2, "async": 1, "no context": 1,
+             "no stream": 1, "ProfilerStep#0": 1}, c
 assert names("c.json", "s") == {"fwdbwd": 1}
 
 mlp = names("mlp.json.gz")

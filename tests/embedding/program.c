@@ -31,11 +31,19 @@ int main(int argc, char** argv) {
   ferret_async_end(async);
   ferret_instant("instant", FERRET_STRLEN);
   ferret_counter("counter", FERRET_STRLEN, 2.5);
+  if (ferret_cuda_prepare(FERRET_CUDA_STREAM_LEGACY)) return 10;
+  const uint32_t grid[3] = {4, 2, 1};
+  ferret_cuda_scope timed = ferret_cuda_scope_begin(FERRET_CUDA_STREAM_LEGACY, "no context", FERRET_STRLEN);
+  ferret_cuda_describe_launch(grid, NULL, 512);
+  ferret_cuda_scope_end(timed);
+  ferret_cuda_scope_end(ferret_cuda_scope_begin(NULL, "no stream and more", 9));
   ferret_scope_end(outer);
   ferret_step(FERRET_NEXT_STEP);
   if (ferret_flush(-1, error, sizeof(error)) != 0) return 7;
   if (ferret_stop(-1, error, sizeof(error)) != 0) return 8;
   if (ferret_lost(NULL) != 0 || ferret_lost("pool_exhausted") != 0 || ferret_lost("no such reason") != 0) return 9;
+  if (ferret_device_timed() != 0 || ferret_device_lost(NULL) != 2) return 11;
+  if (ferret_device_lost("bad_stream") != 1 || ferret_device_lost("no such reason") != 0) return 12;
   printf("ok\n");
   return 0;
 }

@@ -32,6 +32,20 @@ uint32_t Intern(std::string_view name) {
   return ids.emplace(name, static_cast<uint32_t>(ids.size() + 1)).first->second;
 }
 
+TEST(NameCache, KnowsOperatorsThatLaunchNothing) {
+  for (const char* name : {"aten::view", "aten::t", "aten::empty_strided", "aten::_unsafe_view", "aten::size"}) {
+    const CachedName* const entry = FindName(name, &Intern);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_FALSE(entry->launches) << name;
+    EXPECT_STREQ(entry->text, name);
+  }
+  for (const char* name : {"aten::mm", "aten::", "aten::views", "aten::vie", "view", "mine::view", "AddmmBackward0"}) {
+    const CachedName* const entry = FindName(name, &Intern);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_TRUE(entry->launches) << name;
+  }
+}
+
 TEST(NameCache, SameTextAtAnotherAddressIsTheSameEntry) {
   const std::string first = "same::text", second = first;
   const CachedName* const entry = FindName(first.c_str(), &Intern);

@@ -107,6 +107,13 @@ void EndCudaMark(const DeviceMark& mark) {
   if (loss || !place) DeviceCounter::Global().Lost(loss.value_or(DeviceLoss::kScopeLost));
 }
 
+// Leaves no record: the drain closes the scope without a second mark, as one whose mark was lost.
+void AbandonCudaMark(const DeviceMark& mark) {
+  CudaTimer::Global().GiveUp(mark.pair);
+  if (mark.session != CudaSwitch::Global().session.load(std::memory_order_relaxed) || !Enabled()) return;
+  DeviceCounter::Global().Lost(DeviceLoss::kScopeLost);
+}
+
 }  // namespace internal
 
 namespace cuda {
