@@ -88,7 +88,8 @@ inline constexpr int kCaptureRelaxed = 2;
   X(cuDevResourceGenerateDesc, "cuDevResourceGenerateDesc", (CUdevResourceDesc_st**, void*, unsigned))                 \
   X(cuGreenCtxCreate, "cuGreenCtxCreate", (CUgreenCtx_st**, CUdevResourceDesc_st*, Device, unsigned))                  \
   X(cuGreenCtxDestroy, "cuGreenCtxDestroy", (CUgreenCtx_st*))                                                          \
-  X(cuGreenCtxStreamCreate, "cuGreenCtxStreamCreate", (Stream*, CUgreenCtx_st*, unsigned, int))
+  X(cuGreenCtxStreamCreate, "cuGreenCtxStreamCreate", (Stream*, CUgreenCtx_st*, unsigned, int))                        \
+  X(cuCtxFromGreenCtx, "cuCtxFromGreenCtx", (Context*, CUgreenCtx_st*))
 
 // What a call of the driver came to. what() is one line: the function and the error's name and number.
 class DriverError : public std::runtime_error {
