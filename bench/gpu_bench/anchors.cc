@@ -35,7 +35,7 @@ Json Windows(const Bench& bench) {
   const gpu::Stream stream = bench.NewStream(gpu::kNonBlockingStream, -100);  // the driver clamps the priority
   const gpu::Event event = bench.NewEvent();
   std::vector<double> single, best;
-  for (int64_t round = bench.Count(500); round > 0; --round) {
+  for (Rounds rounds(bench, 500); rounds.Next();) {
     double least = 0;
     for (int i = 0; i < kTries; ++i) {
       single.push_back(static_cast<double>(TakeOne(bench, stream, event).width()));

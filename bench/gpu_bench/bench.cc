@@ -23,6 +23,10 @@ Bench::Bench(const gpu::Driver& loaded, gpu::Device the_device, gpu::Context the
   GPU_CALL(driver, cuModuleLoadData, &module, kSpin);
   GPU_CALL(driver, cuModuleGetFunction, &spin_, module, "spin");
   GPU_CALL(driver, cuMemAlloc, &slots_, kSlots * sizeof(Stamps));
+  const std::vector<Stamps> none(kSlots);
+  const gpu::Stream stream = NewStream();
+  GPU_CALL(driver, cuMemcpyHtoDAsync, slots_, none.data(), kSlots * sizeof(Stamps), stream);
+  Destroy(stream);
 }
 
 gpu::Stream Bench::NewStream(unsigned flags, int priority) const {

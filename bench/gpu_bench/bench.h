@@ -7,6 +7,7 @@
 #ifndef FERRET_BENCH_GPU_BENCH_BENCH_H_
 #define FERRET_BENCH_GPU_BENCH_BENCH_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,10 @@ class Bench {
   const gpu::Context context;
   const bool short_run;  // only to see that it runs: figures mean nothing
 
+  // The section that begins now has so long. Its loops end by it (Rounds).
+  void BeginSection(double seconds) { deadline_ns_ = NowNs() + static_cast<int64_t>(seconds * 1e9); }
+  bool OutOfTime() const { return NowNs() > deadline_ns_; }
+
   // `full` in a real run.
   int64_t Count(int64_t full) const { return short_run ? std::max<int64_t>(2, full / 100) : full; }
   double Seconds(double full) const { return short_run ? full / 100 : full; }
@@ -70,12 +75,27 @@ class Bench {
  private:
   gpu::Function spin_ = nullptr;
   gpu::Address slots_ = 0;
+  int64_t deadline_ns_ = INT64_MAX;
+};
+
+// for (Rounds rounds(bench, 100); rounds.Next();): that often, fewer in a short run and where the section's time is over,
+// once at least.
+class Rounds {
+ public:
+  Rounds(const Bench& bench, int64_t full) : bench_(bench), count_(bench.Count(full)) {}
+  bool Next() { return done_ < count_ && (done_++ == 0 || !bench_.OutOfTime()); }
+  int64_t done() const { return done_; }
+
+ private:
+  const Bench& bench_;
+  const int64_t count_;
+  int64_t done_ = 0;
 };
 
 // Runs it on `count` threads at once, with the context current. What one throws is thrown once all have ended.
 void OnThreads(const Bench& bench, int count, const std::function<void(int thread)>& work);
 
-// The sections. Each is one answer, and measures for about the seconds that gpu_bench.cc gives it.
+// The sections. Each is one answer.
 Json CallCosts(const Bench& bench);
 Json KernelGaps(const Bench& bench);
 Json AnchorWindows(const Bench& bench);

@@ -26,7 +26,7 @@ Json Measure(const Bench& bench, std::vector<Hands>* hands, int threads, const C
   OnThreads(bench, threads, [&](int thread) {
     Hands& mine = (*hands)[static_cast<size_t>(thread)];
     std::vector<double> own;
-    for (int64_t round = bench.Count(400); round > 0; --round) {
+    for (Rounds rounds(bench, 400); rounds.Next();) {
       GPU_CALL(bench.driver, cuStreamSynchronize, mine.stream);
       for (const gpu::Event event : mine.events) {
         const int64_t start = NowNs();
@@ -47,7 +47,7 @@ Json CallCosts(const Bench& bench) {
   const gpu::Driver& driver = bench.driver;
   Json json = Json::Object();
   std::vector<double> readings;
-  for (int64_t i = bench.Count(10000); i > 0; --i) {
+  for (Rounds rounds(bench, 10000); rounds.Next();) {
     const int64_t start = NowNs();
     readings.push_back(static_cast<double>(NowNs() - start));
   }
@@ -91,7 +91,7 @@ Json CallCosts(const Bench& bench) {
   std::vector<double> pending;
   bench.Spin(stream, 20'000'000);
   GPU_CALL(driver, cuEventRecord, event, stream);
-  for (int64_t i = bench.Count(10000); i > 0; --i) {
+  for (Rounds rounds(bench, 10000); rounds.Next();) {
     const int64_t start = NowNs();
     if (driver.cuEventQuery(event) != gpu::kNotReady) break;
     pending.push_back(static_cast<double>(NowNs() - start));

@@ -27,7 +27,7 @@ Json KernelGaps(const Bench& bench) {
   double tick = 0;
   for (size_t markers = 0; markers <= 2; ++markers) {
     std::vector<double> gaps, clocks;
-    for (int64_t round = bench.Count(30); round > 0; --round) {
+    for (Rounds rounds(bench, 30); rounds.Next();) {
       bench.Spin(stream, kHoldNs);
       for (uint32_t i = 0; i < kChain; ++i) {
         for (size_t m = 0; i > 0 && m < markers; ++m) {
@@ -66,7 +66,7 @@ Json Durations(const Bench& bench) {
     Json kind = Json::Object();
     for (const uint64_t ns : {1'000u, 5'000u, 20'000u, 100'000u, 1'000'000u, 10'000'000u}) {
       std::vector<double> longer, own, cycles;
-      for (int64_t round = bench.Count(ns < 1'000'000 ? 200 : 30); round > 0; --round) {
+      for (Rounds rounds(bench, ns < 1'000'000 ? 200 : 30); rounds.Next();) {
         if (queued) bench.Spin(stream, 200'000);
         GPU_CALL(bench.driver, cuEventRecord, events[0], stream);
         bench.Spin(stream, ns, 0);
@@ -97,9 +97,9 @@ Json ElapsedVariants(const Bench& bench) {
   int64_t same = 0, pairs = 0;
   float reversed = 0;
   gpu::Result reversed_result = 0;
-  for (int64_t round = bench.Count(500); round > 0; --round) {
+  for (Rounds rounds(bench, 500); rounds.Next();) {
     GPU_CALL(driver, cuEventRecord, events[0], stream);
-    bench.Spin(stream, static_cast<uint64_t>(round) * 7001);
+    bench.Spin(stream, static_cast<uint64_t>(rounds.done()) * 7001);
     GPU_CALL(driver, cuEventRecord, events[1], stream);
     GPU_CALL(driver, cuStreamSynchronize, stream);
     reversed_result = driver.cuEventElapsedTime(&reversed, events[1], events[0]);

@@ -68,7 +68,7 @@ double MeanNs(const Call& call) {
 PerScope MeasureScopes(const Bench& bench, gpu::Stream stream) {
   PerScope result;
   const std::vector<gpu::Event> events = bench.NewEvents(2 * kRound);
-  for (int64_t round = bench.Count(200); round > 0; --round) {
+  for (Rounds rounds(bench, 200); rounds.Next();) {
     result.scope.push_back(MeanNs([&](int) { FERRET_CUDA_SCOPE(stream, "empty"); }));
     GPU_CALL(bench.driver, cuStreamSynchronize, stream);
     result.bare.push_back(MeanNs([&](int i) {
@@ -78,7 +78,7 @@ PerScope MeasureScopes(const Bench& bench, gpu::Stream stream) {
     GPU_CALL(bench.driver, cuStreamSynchronize, stream);
     result.off.push_back(MeanNs([](int) { FERRET_SCOPE("not timed"); }));
     // The device thread takes the times off the markers meanwhile.
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   bench.Destroy(events);
   return result;
@@ -110,12 +110,12 @@ Json ScopeCosts(const Bench& bench) {
 }
 
 Json ManyPairs(const Bench& bench) {
-  const int64_t pairs = bench.Count(100'000);
   const gpu::Stream stream = bench.NewStream();
   Session session;
   const bool prepared = ferret::cuda::Prepare(stream);
   const int64_t start = NowNs();
-  for (int64_t i = 0; i < pairs; ++i) {
+  Rounds rounds(bench, 100'000);
+  while (rounds.Next()) {
     FERRET_CUDA_SCOPE(stream, "spin");
     bench.Spin(stream, 2000);
   }
@@ -123,7 +123,7 @@ Json ManyPairs(const Bench& bench) {
   GPU_CALL(bench.driver, cuStreamSynchronize, stream);
   const int64_t done = NowNs();
   Json json = Json::Object();
-  json.Set("pairs", pairs).Set("prepared", prepared);
+  json.Set("pairs", rounds.done()).Set("prepared", prepared);
   json.Set("queued_in_ms", static_cast<double>(queued - start) / 1e6);
   json.Set("done_after_ms", static_cast<double>(done - start) / 1e6);
   json.Set("session", session.Stop());
@@ -132,7 +132,7 @@ Json ManyPairs(const Bench& bench) {
 }
 
 Json WorkloadCosts(const Bench& bench) {
-  constexpr int kSteps = 200;
+  constexpr int kSteps = 1000;
   const int steps = bench.short_run ? 10 : kSteps;
   Workload workload(bench);
   workload.Run(steps);  // warm
@@ -143,8 +143,7 @@ Json WorkloadCosts(const Bench& bench) {
     workload.Run(steps);
     return static_cast<double>(NowNs() - start) / 1000 / steps;
   };
-  const int64_t deadline = NowNs() + static_cast<int64_t>(bench.Seconds(20) * 1e9);
-  for (int round = 0; round < 20 && (round < 2 || NowNs() < deadline); ++round) {
+  for (Rounds rounds(bench, 20); rounds.Next();) {
     off.push_back(step_us());
     for (const bool time_kernels : {false, true}) {
       Session session;

@@ -161,17 +161,17 @@ Json Captures(const Bench& bench) {
   Json json = Json::Object();
   CaptureTrial relaxed(bench);
   int64_t intact = 0;
-  const int64_t rounds = bench.Count(500);
+  Rounds rounds(bench, 500);
   std::string first_bad;
   Json last = Json::Object();
-  for (int64_t i = 0; i < rounds; ++i) {
+  while (rounds.Next()) {
     last = relaxed.Run(true);
     const bool good = last.text().find("\"intact\": true") != std::string::npos;
     intact += good ? 1 : 0;
     if (!good && first_bad.empty()) first_bad = last.text();
   }
   json.Set("relaxed", Json::Object()
-                          .Set("captures", rounds)
+                          .Set("captures", rounds.done())
                           .Set("intact", intact)
                           .Set("first_not_intact", first_bad)
                           .Set("last", last));

@@ -1,0 +1,98 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// examples/gpu_mlp as a program: without a driver, and with one that runs its kernels on the CPU.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tools/program.h"
+
+namespace ferret {
+namespace {
+
+Outcome RunMlp(const std::string& library, std::vector<std::string> arguments,
+            std::vector<std::string> environment = {}) {
+  arguments.insert(arguments.begin(), DataFile("examples/gpu_mlp"));
+  environment.push_back("FERRET_CUDA_LIBRARY=" + library);
+  return RunProgram(arguments, environment);
+}
+
+std::string RightDriver() { return DataFile("tests/gpu_programs/cpu_driver/right/libcuda.so.1"); }
+std::string WrongDriver() { return DataFile("tests/gpu_programs/cpu_driver/wrong/libcuda.so.1"); }
+
+bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(GpuMlp, WithoutADriverItSaysSoInOneLineAndSucceeds) {
+  const Outcome outcome = RunMlp("/nowhere/libcuda.so.1", {});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_TRUE(Contains(outcome.out, "nothing to train on: /nowhere/libcuda.so.1")) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+}
+
+TEST(GpuMlp, SaysLoudlyThatTheDriverIsNotTheMachinesOwn) {
+  const Outcome outcome = RunMlp("/nowhere/libcuda.so.1", {});
+  EXPECT_TRUE(Contains(outcome.err, "NOT the machine's own CUDA driver: FERRET_CUDA_LIBRARY=/nowhere/libcuda.so.1"))
+      << outcome.err;
+}
+
+TEST(GpuMlp, ItsKernelsComputeWhatTheHostDoesAndTheLossFalls) {
+  const Outcome outcome = RunMlp(RightDriver(), {"--steps", "100", "--hidden", "64", "--batch", "256", "--verify"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "good")) << outcome.out;
+  EXPECT_FALSE(Contains(outcome.out, "WRONG")) << outcome.out;
+}
+
+TEST(GpuMlp, ItsKernelsComputeWhatTheHostDoesInShapesThatFillNoBlock) {
+  for (const char* size : {"1", "7", "131"}) {
+    const Outcome outcome = RunMlp(RightDriver(), {"--steps", "2", "--hidden", size, "--batch", size, "--verify", "--no-check"});
+    EXPECT_EQ(outcome.exit_status, 0) << size << outcome.out << outcome.err;
+  }
+}
+
+TEST(GpuMlp, VerifyFailsAndNamesTheKernelThatIsWrong) {
+  const Outcome outcome = RunMlp(WrongDriver(), {"--verify", "--no-check"});
+  EXPECT_EQ(outcome.exit_status, 1);
+  size_t wrong = 0;
+  for (size_t at = 0; (at = outcome.out.find("WRONG", at)) != std::string::npos; ++at) {
+    const size_t line = outcome.out.rfind('\n', at) + 1;
+    EXPECT_EQ(outcome.out.compare(line, 3, "sgd"), 0) << outcome.out;
+    ++wrong;
+  }
+  EXPECT_GE(wrong, 3u) << outcome.out;
+}
+
+TEST(GpuMlp, FailsWhenTheLossDoesNotFall) {
+  const std::vector<std::string> small = {"--steps", "20", "--hidden", "16", "--batch", "32"};
+  EXPECT_EQ(RunMlp(WrongDriver(), small).exit_status, 1);
+  std::vector<std::string> unchecked = small;
+  unchecked.push_back("--no-check");
+  EXPECT_EQ(RunMlp(WrongDriver(), unchecked).exit_status, 0);
+}
+
+TEST(GpuMlp, RefusesWhatItDoesNotKnow) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--stpes", "3"}, {"--steps"}, {"--steps", "1"}, {"--steps", "-5"}, {"--batch", "many"}, {"--hidden", "9x"}}) {
+    const Outcome outcome = RunMlp(RightDriver(), arguments);
+    EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
+    EXPECT_TRUE(Contains(outcome.err, arguments[0])) << outcome.err;
+    EXPECT_TRUE(Contains(outcome.err, "usage:")) << outcome.err;
+  }
+}
+
+TEST(GpuMlp, RecordsPhasesLaunchesStepsAndTheLoss) {
+  const TemporaryFolder folder;
+  const Outcome outcome = RunMlp(RightDriver(), {"--steps", "20", "--hidden", "16", "--batch", "32", "--no-check"},
+                              {"FERRET_EXPORT=chrome_trace:" + folder / "trace.json"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
+  const std::string trace = ReadFile(folder / "trace.json");
+  for (const char* name : {"\"data\"", "\"forward\"", "\"backward\"", "\"optimizer\"", "\"matmul\"", "\"softmax_loss\"",
+                           "\"loss\"", "ProfilerStep#19"}) {
+    EXPECT_TRUE(Contains(trace, name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ferret
