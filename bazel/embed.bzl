@@ -12,5 +12,5 @@ def embed_text(name, src, out):
         name = name,
         srcs = [src],
         outs = [out],
-        cmd = """{ echo 'R"text('; cat $<; echo ')text"'; } > $@""",
+        cmd = """{ printf 'R"text('; cat $<; printf ')text"\\n'; } > $@""",
     )

@@ -33,7 +33,7 @@ constexpr char kUsage[] =
     "  --no-check  do not ask that the loss falls\n";
 
 struct Options {
-  uint32_t steps = 500, hidden = 256, batch = 512;
+  uint32_t steps = 200, hidden = 256, batch = 512;
   bool phases = false, verify = false, check = true;
 };
 

@@ -72,6 +72,12 @@ TEST(GpuMlp, FailsWhenTheLossDoesNotFall) {
   EXPECT_EQ(RunMlp(WrongDriver(), unchecked).exit_status, 0);
 }
 
+TEST(GpuMlp, AnErrorOfTheDriverIsOneLineThatNamesTheFunctionAndTheError) {
+  const Outcome outcome = RunMlp(RightDriver(), {"--hidden", "16384", "--batch", "65536"});
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_TRUE(Contains(outcome.err, "\ngpu_mlp: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)\n")) << outcome.err;
+}
+
 TEST(GpuMlp, RefusesWhatItDoesNotKnow) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"--stpes", "3"}, {"--steps"}, {"--steps", "1"}, {"--steps", "-5"}, {"--batch", "many"}, {"--hidden", "9x"}}) {

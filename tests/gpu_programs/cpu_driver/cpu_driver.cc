@@ -7,6 +7,7 @@
 // an allocation ends the process, and fresh memory is NaN. How a driver fails, waits and captures is the fake driver's
 // part, tests/device/fake_cuda.
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -15,10 +16,13 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace {
 
-constexpr int kInvalidValue = 1, kNotFound = 500, kInvalidHandle = 400;
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500;
+constexpr size_t kLargest = size_t{64} << 20;  // allocation
 
 // Where one thread of a launch is.
 struct Place {
@@ -51,19 +55,26 @@ Range Find(const Ranges& ranges, uint64_t address) {
   return {range->first, range->first + range->second};
 }
 
-// Of the launch that the thread is in: what was allocated at its start, and where the last accesses went.
-thread_local Ranges t_ranges;
-thread_local Range t_last[2];
-thread_local unsigned t_next = 0;
+// The device runs one kernel at a time. Of the one that it runs: what was allocated at its start, and where the last
+// accesses went.
+std::mutex g_running;
+Ranges& Reachable() {
+  static Ranges& ranges = *new Ranges;
+  return ranges;
+}
+Range g_last[5];  // as many as a kernel has pointers
+unsigned g_next = 0;
 
 void Require(uint64_t address, size_t size) {
-  if (t_last[0].Holds(address, size) || t_last[1].Holds(address, size)) return;
-  const Range range = Find(t_ranges, address);
+  for (const Range& range : g_last) {
+    if (range.Holds(address, size)) return;
+  }
+  const Range range = Find(Reachable(), address);
   if (!range.Holds(address, size)) {
     std::fprintf(stderr, "a kernel reads or writes outside of what was allocated\n");
     std::abort();
   }
-  t_last[t_next++ % 2] = range;
+  g_last[g_next++ % 5] = range;
 }
 
 template <typename Value>
@@ -100,8 +111,9 @@ Ranges Now() {
 }
 
 void* const kContext = reinterpret_cast<void*>(uintptr_t{8});
-void* const kStream = reinterpret_cast<void*>(uintptr_t{16});
 thread_local void* t_current = nullptr;
+thread_local std::vector<void*> t_pushed;
+thread_local int t_capture_mode = 0;
 
 }  // namespace
 
@@ -117,7 +129,15 @@ CUDA_FUNCTION cuDriverGetVersion(int* version) {
   return 0;
 }
 CUDA_FUNCTION cuGetErrorName(int result, const char** name) {
-  *name = result == 0 ? "CUDA_SUCCESS" : "CUDA_ERROR";
+  switch (result) {
+    case 0: *name = "CUDA_SUCCESS"; break;
+    case kInvalidValue: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+    case kOutOfMemory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case kInvalidContext: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+    case kInvalidHandle: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
+    case kNotFound: *name = "CUDA_ERROR_NOT_FOUND"; break;
+    default: return kInvalidValue;
+  }
   return 0;
 }
 CUDA_FUNCTION cuDeviceGetCount(int* count) {
@@ -148,8 +168,34 @@ CUDA_FUNCTION cuCtxSetCurrent(void* context) {
   t_current = context;
   return 0;
 }
+CUDA_FUNCTION cuCtxPushCurrent_v2(void* context) {
+  t_pushed.push_back(t_current);
+  t_current = context;
+  return 0;
+}
+CUDA_FUNCTION cuCtxPopCurrent_v2(void** context) {
+  if (t_pushed.empty()) return kInvalidContext;
+  if (context != nullptr) *context = t_current;
+  t_current = t_pushed.back();
+  t_pushed.pop_back();
+  return 0;
+}
+CUDA_FUNCTION cuCtxGetDevice(int* device) {
+  *device = 0;
+  return t_current != nullptr ? 0 : kInvalidContext;
+}
+
 CUDA_FUNCTION cuStreamCreateWithPriority(void** stream, unsigned, int) {
-  *stream = kStream;
+  static std::atomic<uintptr_t> next{0x1000};
+  *stream = reinterpret_cast<void*>(next.fetch_add(16));
+  return 0;
+}
+CUDA_FUNCTION cuStreamGetCtx(void*, void** context) {
+  *context = kContext;
+  return 0;
+}
+CUDA_FUNCTION cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, t_capture_mode);
   return 0;
 }
 CUDA_FUNCTION cuStreamDestroy_v2(void*) { return 0; }
@@ -192,8 +238,9 @@ CUDA_FUNCTION cuModuleGetFunction(const Kernel** function, void*, const char* na
 }
 CUDA_FUNCTION cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned, unsigned, unsigned width, unsigned,
                              unsigned, unsigned, void*, void** arguments, void**) {
-  t_ranges = Now();
-  t_last[0] = t_last[1] = {};
+  const std::lock_guard<std::mutex> lock(g_running);
+  Reachable() = Now();
+  for (Range& range : g_last) range = {};
   // All threads of `spin` would spin one after the other, and only the first one writes.
   if (std::strcmp(kernel->name, "spin") == 0) blocks = width = 1;
   for (unsigned block = 0; block < blocks; ++block) {
@@ -203,8 +250,9 @@ CUDA_FUNCTION cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned, un
 }
 
 CUDA_FUNCTION cuMemAlloc_v2(uint64_t* address, size_t size) {
-  void* const memory = std::malloc(size);
-  if (memory == nullptr || size == 0) return kInvalidValue;
+  if (size == 0) return kInvalidValue;
+  void* const memory = size <= kLargest ? std::malloc(size) : nullptr;
+  if (memory == nullptr) return kOutOfMemory;
   std::memset(memory, 0xff, size);
   *address = reinterpret_cast<uint64_t>(memory);
   const std::lock_guard<std::mutex> lock(g_mutex);
