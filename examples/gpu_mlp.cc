@@ -5,8 +5,8 @@
 //
 //     FERRET_EXPORT=chrome_trace:trace.json,table:stderr bazel-bin/examples/gpu_mlp
 //
-// Where there is no driver or no device it says so and succeeds. Exit status 1: the loss did not fall, a kernel computed
-// something else than the host (--verify), or the driver reported an error.
+// Where there is no driver or no device it says so and succeeds. Exit status 1: the loss did not fall, a kernel
+// computed something else than the host (--verify), or the driver reported an error.
 
 #include <cmath>
 #include <cstdint>

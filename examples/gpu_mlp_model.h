@@ -37,8 +37,8 @@ struct Buffer {
   size_t bytes() const { return size() * sizeof(float); }
 };
 
-// All that a step reads and writes. Each kernel has a result of its own, so that all can be looked at after a step; only
-// `sgd` changes the weights where they are.
+// All that a step reads and writes. Each kernel has a result of its own, so that all can be looked at after a step;
+// only `sgd` changes the weights where they are.
 struct Buffers {
   Buffer x, labels, w1, b1, w2, b2;                             // in
   Buffer hidden_sum, hidden, logits, losses;                    // forward

@@ -78,8 +78,8 @@ class Bench {
   int64_t deadline_ns_ = INT64_MAX;
 };
 
-// for (Rounds rounds(bench, 100); rounds.Next();): that often, fewer in a short run and where the section's time is over,
-// once at least.
+// for (Rounds rounds(bench, 100); rounds.Next();): that often, fewer in a short run and where the section's time is
+// over, once at least.
 class Rounds {
  public:
   Rounds(const Bench& bench, int64_t full) : bench_(bench), count_(bench.Count(full)) {}

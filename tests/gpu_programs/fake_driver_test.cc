@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPU programs against the fake driver, where work is pending until its time has come and kernels compute nothing.
+// gpu_bench against the fake driver, where work is pending until its time has come and kernels compute nothing.
 
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
@@ -11,12 +11,11 @@
 
 #include "bench/gpu_bench/bench.h"
 #include "tests/device/fake_cuda/fake_cuda_loader.h"
-#include "tests/tools/program.h"
 
 namespace ferret {
 namespace {
 
-TEST(FakeDriver, CarriesTheBenchToItsEnd) {
+TEST(GpuBench, RunsToItsEndAgainstTheFakeDriver) {
   fake_cuda::FakeCuda& fake = fake_cuda::Load().fake;
   fake.Reset();
   fake.UseMonotonicClock();
@@ -33,21 +32,6 @@ TEST(FakeDriver, CarriesTheBenchToItsEnd) {
   EXPECT_GT(document["call_costs"]["cuEventQuery_pending"]["count"].GetInt(), 0);
   EXPECT_TRUE(document["kernel_gaps"].HasMember("skipped")) << text;
   EXPECT_GT(document["clock_drift"]["anchors"].GetInt(), 400);
-}
-
-TEST(FakeDriver, CarriesTheTrainingToItsEnd) {
-  const Outcome outcome = RunProgram({DataFile("examples/gpu_mlp"), "--steps", "20", "--no-check"},
-                                     {"FERRET_CUDA_LIBRARY=" + fake_cuda::LibraryPath()});
-  EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
-  EXPECT_EQ(outcome.out.rfind("loss ", 0), 0u) << outcome.out;
-}
-
-TEST(FakeDriver, AToolkitsStubIsNoDriver) {
-  const Outcome outcome = RunProgram({DataFile("examples/gpu_mlp")},
-                                     {"FERRET_CUDA_LIBRARY=" + fake_cuda::StubLibraryPath()});
-  EXPECT_EQ(outcome.exit_status, 0);
-  EXPECT_EQ(outcome.out.rfind("gpu_mlp: nothing to train on: cuInit: ", 0), 0u) << outcome.out;
-  EXPECT_NE(outcome.out.find("(34)"), std::string::npos) << outcome.out;
 }
 
 }  // namespace

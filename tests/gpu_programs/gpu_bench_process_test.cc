@@ -15,8 +15,9 @@
 namespace ferret {
 namespace {
 
-constexpr const char* kSections[] = {"call_costs", "kernel_gaps", "durations",   "elapsed_time", "anchor_windows", "scope_costs",
-                                     "many_pairs", "workload",    "clock_drift", "stream_kinds", "captures"};
+constexpr const char* kSections[] = {"call_costs",  "kernel_gaps", "durations",   "elapsed_time", "anchor_windows",
+                                     "scope_costs", "many_pairs",  "workload",    "clock_drift",  "stream_kinds",
+                                     "captures"};
 
 std::string BenchPath() { return DataFile("bench/gpu_bench/gpu_bench"); }
 std::string Library() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/device/fake_cuda/fake_cuda_loader.h"
 #include "tests/tools/program.h"
 
 namespace ferret {
@@ -47,7 +48,8 @@ TEST(GpuMlp, ItsKernelsComputeWhatTheHostDoesAndTheLossFalls) {
 
 TEST(GpuMlp, ItsKernelsComputeWhatTheHostDoesInShapesThatFillNoBlock) {
   for (const char* size : {"1", "7", "131"}) {
-    const Outcome outcome = RunMlp(RightDriver(), {"--steps", "2", "--hidden", size, "--batch", size, "--verify", "--no-check"});
+    const Outcome outcome = RunMlp(
+        RightDriver(), {"--steps", "2", "--hidden", size, "--batch", size, "--verify", "--no-check"});
     EXPECT_EQ(outcome.exit_status, 0) << size << outcome.out << outcome.err;
   }
 }
@@ -78,9 +80,27 @@ TEST(GpuMlp, AnErrorOfTheDriverIsOneLineThatNamesTheFunctionAndTheError) {
   EXPECT_TRUE(Contains(outcome.err, "\ngpu_mlp: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)\n")) << outcome.err;
 }
 
+TEST(GpuMlp, RunsToItsEndWithADriverThatComputesNothing) {
+  const Outcome outcome = RunMlp(fake_cuda::LibraryPath(), {"--steps", "20", "--no-check"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("loss ", 0), 0u) << outcome.out;
+}
+
+TEST(GpuMlp, TakesAToolkitsStubForNoDriver) {
+  const Outcome outcome = RunMlp(fake_cuda::StubLibraryPath(), {});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(outcome.out.rfind("gpu_mlp: nothing to train on: cuInit: ", 0), 0u) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "(34)")) << outcome.out;
+}
+
 TEST(GpuMlp, RefusesWhatItDoesNotKnow) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--stpes", "3"}, {"--steps"}, {"--steps", "1"}, {"--steps", "-5"}, {"--batch", "many"}, {"--hidden", "9x"}}) {
+           {"--stpes", "3"},
+           {"--steps"},
+           {"--steps", "1"},
+           {"--steps", "-5"},
+           {"--batch", "many"},
+           {"--hidden", "9x"}}) {
     const Outcome outcome = RunMlp(RightDriver(), arguments);
     EXPECT_EQ(outcome.exit_status, 2) << arguments[0];
     EXPECT_TRUE(Contains(outcome.err, arguments[0])) << outcome.err;
