@@ -4,8 +4,8 @@
 // A libcuda.so.1 that computes: the kernels of examples/ and bench/, translated from PTX, run on the calling thread
 // before a launch returns. So a test sees whether the programs learn and measure, on a machine without a GPU. There is
 // no queue, hence nothing is ever pending, and the device's clock is CLOCK_MONOTONIC. Memory is tracked: an access
-// outside of an allocation ends the process, and fresh memory is NaN. How a driver fails, waits and captures is the fake
-// driver's part, tests/device/fake_cuda.
+// outside of an allocation ends the process, and fresh memory is NaN. How a driver fails, waits and captures is the
+// fake driver's part, tests/device/fake_cuda.
 
 #include <atomic>
 #include <cmath>
