@@ -145,7 +145,12 @@ Json StreamKinds(const Bench& bench) {
   json.Set("per_thread", TryMarks(bench, reinterpret_cast<gpu::Stream>(uintptr_t{2}), events));
   json.Set("blocking", TryMarks(bench, blocking, events));
   json.Set("non_blocking", TryMarks(bench, non_blocking, events));
-  json.Set("green", TryGreen(bench, events));
+  try {
+    json.Set("green", TryGreen(bench, events));
+  } catch (const gpu::DriverError& error) {
+    GPU_CALL(bench.driver, cuCtxSetCurrent, bench.context);
+    json.Set("green", Json::Object().Set("error", error.what()));
+  }
   bench.Destroy(blocking);
   bench.Destroy(non_blocking);
   bench.Destroy(events);
