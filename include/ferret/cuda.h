@@ -67,7 +67,7 @@ using Stream = CUstream_st*;
 inline Stream LegacyStream() { return reinterpret_cast<Stream>(uintptr_t{1}); }
 inline Stream PerThreadStream() { return reinterpret_cast<Stream>(uintptr_t{2}); }
 
-// What a trace shows of a launch. Zero and negative: not given.
+// What a trace shows of a launch. Zero and negative: not given. Bytes without a grid make it a copy.
 struct Launch {
   uint32_t grid[3] = {0, 0, 0};
   uint32_t block[3] = {0, 0, 0};

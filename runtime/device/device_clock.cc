@@ -11,8 +11,8 @@ namespace {
 
 // Over how long the slope is measured: long enough for anchors of some µs, short enough to follow the temperature.
 constexpr int64_t kSlopeSpanNs = 8'000'000'000;
-// Better than not knowing it at all.
-constexpr double kUsefulSlopeError = 50e-6;
+// Better than taking the clocks to be equal: the bound is a worst case, of which most anchors stay well clear.
+constexpr double kUsefulSlopeError = 200e-6;
 // How far the clocks wander off a line, per unit of time to the nearest anchor. Real ones stay well below.
 constexpr double kWanderFromLine = 1e-6;
 

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "ferret/internal/detail_format.h"
 #include "ferret/internal/record_format.h"
 #include "ferret/record_scope.h"
 #include "runtime/device/device_counter.h"
 #include "runtime/drain/record_reader.h"
+#include "runtime/events/detail_reader.h"
 #include "runtime/record/name_table.h"
 
 namespace ferret::internal {
@@ -18,6 +20,20 @@ namespace {
 constexpr size_t kMostCandidates = 16'384;
 // As in Kineto's traces, which keep them in 31 bits.
 constexpr uint64_t kMostCorrelation = 0x7fffffff;
+
+// What the program said of a launch: copies have bytes and no grid.
+ActivityType WorkOf(std::string_view recorded) {
+  std::string_view payload;
+  if (!FindDetail(recorded, DetailKind::kMetadata, &payload)) return ActivityType::kKernel;
+  ActivityType work = ActivityType::kKernel;
+  DetailReader reader(payload);
+  std::string_view name;
+  for (Value value; !reader.done() && reader.ReadText(&name) && reader.ReadValue(&value);) {
+    if (name == "grid") return ActivityType::kKernel;
+    if (name == "bytes") work = ActivityType::kGpuMemcpy;
+  }
+  return work;
+}
 
 bool IsAnnotation(const OpenScope& scope) {
   return scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
@@ -268,7 +284,7 @@ void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   event.name = key.name_id != 0 ? NameTable::Global().Text(key.name_id) : batch.texts.Keep(key.name);
   event.is_legacy = key.is_legacy;
   event.is_user_annotation = key.is_legacy;
-  event.activity_type = key.is_legacy ? ActivityType::kGpuUserAnnotation : ActivityType::kKernel;
+  event.activity_type = key.is_legacy ? ActivityType::kGpuUserAnnotation : WorkOf(key.recorded);
   DeviceLaunch& launch = batch.launches.emplace_back();
   launch.scope_id = timed->scope_id;
   launch.thread = timed->thread;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ferret/internal/detail_format.h"
 #include "runtime/device/device_counter.h"
 #include "tests/drain/drain_harness.h"
 
@@ -378,6 +379,41 @@ TEST(DeviceLinker, CountsWhatBecameOfEachPair) {
   EXPECT_EQ(after[DeviceLoss::kTimeout] - before[DeviceLoss::kTimeout], 1u);
   // The session counts those, with the ones that nobody has heard of.
   EXPECT_EQ(after.total_lost() - before.total_lost(), 1u);
+}
+
+TEST(DeviceLinker, BytesWithoutAGridMakeACopy) {
+  const auto activity = [](bool grid, bool bytes) {
+    char buffer[100];
+    DetailWriter out(buffer, sizeof(buffer));
+    out.BeginItem(DetailKind::kMetadata);
+    if (bytes) {
+      out.Text("bytes");
+      out.Tag(ValueTag::kInt);
+      out.Signed(4096);
+    }
+    if (grid) {
+      out.Text("grid");
+      out.Tag(ValueTag::kIntList);
+      out.Varint(1);
+      out.Signed(7);
+    }
+    out.EndItem();
+    DrainHarness harness(1);
+    ThreadWriter& thread = harness.thread(1);
+    const uint32_t scope = thread.Begin(10, "work");
+    thread.DeviceBegin(12, kA);
+    thread.Details(13, out.bytes());
+    thread.DeviceEnd(14, kA);
+    thread.End(15, scope);
+    harness.Pass(30);
+    Deliver(harness, {Timed(TakeSubmitted(harness).at(kA), 100, 120)});
+    harness.Finish(40);
+    return DeviceEvents(harness).at(0).activity_type;
+  };
+  EXPECT_EQ(activity(false, true), ActivityType::kGpuMemcpy);
+  EXPECT_EQ(activity(true, true), ActivityType::kKernel);
+  EXPECT_EQ(activity(true, false), ActivityType::kKernel);
+  EXPECT_EQ(activity(false, false), ActivityType::kKernel);
 }
 
 TEST(DeviceLinker, KeepsDetailsNamesOutsideOfTheTableAndNumbersOfSteps) {

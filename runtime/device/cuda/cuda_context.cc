@@ -8,7 +8,7 @@
 namespace ferret::internal {
 namespace {
 
-constexpr uint32_t kFirstPairs = 256;
+constexpr uint32_t kFirstPairs = 512;
 constexpr uint32_t kMorePairs = 1024;
 // Of those that were given up: so many are looked after at a time.
 constexpr size_t kMostLooks = 16;
