@@ -60,7 +60,9 @@ std::string DeviceAccount(const DeviceCounts& device) {
     if (device.lost[i] == 0) continue;
     absl::StrAppend(&text, ", \"", DeviceLossText(static_cast<DeviceLoss>(i)), "\": ", device.lost[i]);
   }
-  return text + "}";
+  const DeviceClockCounts& clock = device.clock;
+  return absl::StrCat(text, "}, \"device_clock\": {\"moved\": ", clock.moved, ", \"suspect\": ", clock.suspect,
+                      ", \"negative\": ", clock.negative, ", \"breaks\": ", clock.breaks, "}");
 }
 
 }  // namespace

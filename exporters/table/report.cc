@@ -56,7 +56,13 @@ std::string DeviceText(const DeviceCounts& device) {
     absl::StrAppend(&text, before, DeviceLossText(static_cast<DeviceLoss>(i)), " ", device.lost[i]);
     before = ", ";
   }
-  return absl::StrCat(text, device.total_lost() == 0 ? "\n" : ")\n");
+  absl::StrAppend(&text, device.total_lost() == 0 ? "" : ")");
+  const DeviceClockCounts& clock = device.clock;
+  if (clock.suspect + clock.negative + clock.breaks != 0) {
+    absl::StrAppend(&text, "; clocks: ", clock.breaks, " breaks, ", clock.suspect, " times suspect, ", clock.negative,
+                    " negative");
+  }
+  return absl::StrCat(text, "\n");
 }
 
 std::string Ns(int64_t ns) { return TimeText(static_cast<double>(ns) / 1000.0); }

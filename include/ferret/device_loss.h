@@ -58,11 +58,20 @@ constexpr const char* DeviceLossText(DeviceLoss reason) {
   return "unknown";
 }
 
+// What the placing of times of devices on the CPU's clock met with. Nothing of it is lost.
+struct DeviceClockCounts {
+  uint64_t moved = 0;     // intervals that were moved, so as not to start before their launch, or end after they were seen to
+  uint64_t suspect = 0;   // of which by more than the error that was expected
+  uint64_t negative = 0;  // that ended before they began, by the driver's numbers: shown as empty
+  uint64_t breaks = 0;    // times that the clocks' ratio changed by more than oscillators' can: one was set, or stood still
+};
+
 // Cumulative counts of one session.
 struct DeviceCounts {
   uint64_t asked = 0;
   uint64_t timed = 0;
   std::array<uint64_t, kDeviceLossCount> lost{};
+  DeviceClockCounts clock;
 
   uint64_t& operator[](DeviceLoss reason) { return lost[static_cast<size_t>(reason)]; }
   uint64_t operator[](DeviceLoss reason) const { return lost[static_cast<size_t>(reason)]; }

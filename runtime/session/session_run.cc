@@ -183,8 +183,9 @@ void SessionRun::StartCuda(int64_t wall_offset_ns) {
   config.now = [wall_offset_ns] { return MonotonicNs() + wall_offset_ns; };
   config.on_thread_start = &Recorder::SuppressThisThread;
   config.on_driver = [options = options_](const internal::DriverStatus& status) { TellOfDriver(status, options); };
-  cuda_ = std::make_unique<internal::CudaSession>(std::move(config));
-  drain_->SetDevicePort(cuda_.get());
+  owned_cuda_ = std::make_unique<internal::CudaSession>(std::move(config));
+  cuda_ = owned_cuda_.get();
+  drain_->SetDevicePort(cuda_);
 }
 
 void SessionRun::StopCuda(absl::Time deadline) {
@@ -214,10 +215,11 @@ absl::Status SessionRun::Flush(absl::Time deadline) {
 absl::Status SessionRun::Stop(absl::Time deadline) {
   WindowSwitch::Global().End();
   Recorder::Stop();
-  // Half of the time at most for the drain, so that exporters can complete their files.
-  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
-  StopCuda(absl::Now() + left / 3);
-  if (!drain_->Finish(Steady(absl::Now() + left / 2))) {
+  // A third of the time at most for devices, and as much for the drain, so that exporters can complete their files.
+  const absl::Time start = absl::Now();
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - start);
+  StopCuda(start + left / 3);
+  if (!drain_->Finish(Steady(start + left * 2 / 3))) {
     abandoned_ = true;
     // The thread goes on reading and recycling its chunks: nobody else may (single-recycler).
     g_last_recorder = nullptr;
@@ -226,8 +228,7 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
     return status;
   }
   device_over_.store(true, std::memory_order_release);
-  // Only the thread that hangs uses it now.
-  if (cuda_hangs_) (void)cuda_.release();  // NOLINT: leaked on purpose
+  if (cuda_hangs_) (void)owned_cuda_.release();
   return StopRunners(deadline);
 }
 
@@ -258,6 +259,10 @@ DeviceCounts SessionRun::DeviceLosses() const {
   counts.asked -= device_before_.asked;
   counts.timed -= device_before_.timed;
   for (size_t i = 0; i < kDeviceLossCount; ++i) counts.lost[i] -= device_before_.lost[i];
+  if (cuda_ != nullptr) {
+    const internal::PairTracker::Counts tracked = cuda_->counts();
+    counts.clock = {tracked.placement.moved, tracked.placement.suspect, tracked.negative, tracked.breaks};
+  }
   // What nobody said anything of: scopes that were open, marks that the device had not got to, threads that were late.
   if (device_over_.load(std::memory_order_acquire)) {
     counts[DeviceLoss::kAbandonedAtStop] = counts.asked - counts.timed - counts.total_lost();

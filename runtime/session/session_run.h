@@ -84,8 +84,10 @@ class SessionRun final : public internal::BatchSink {
   std::vector<std::unique_ptr<ExporterRunner>> runners_;
   std::unique_ptr<internal::DrainThread> drain_;
   // Null if it is off.
-  std::unique_ptr<internal::CudaSession> cuda_;
-  bool cuda_hangs_ = false;  // in the driver: it is leaked then
+  internal::CudaSession* cuda_ = nullptr;
+  // Owns it; not any more if it hangs in the driver: it is leaked then.
+  std::unique_ptr<internal::CudaSession> owned_cuda_;
+  bool cuda_hangs_ = false;
   DeviceCounts device_before_;  // of the process, when the session started
   // Whether the drain has got everything that there will be of devices. Set by Stop, read by exporters.
   std::atomic<bool> device_over_{false};

@@ -31,6 +31,8 @@ AtExit& TheAtExit() {
 }
 
 void HaltAtExit() {
+  // In a forked child there is no thread, and the lock may be one that another thread held.
+  if (CudaSwitch::Global().forked.load(std::memory_order_relaxed)) return;
   AtExit& at_exit = TheAtExit();
   std::lock_guard<std::mutex> lock(at_exit.mutex);
   CudaSwitch::Global().state.store(CudaState::kOff);
