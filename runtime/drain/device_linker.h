@@ -122,6 +122,9 @@ class DeviceLinker {
   // A step of the thread ends, which is a slice of its own.
   void EndStep(const ThreadTrace& trace, int64_t start_ns);
 
+  // The thread is gone, and has no open scopes.
+  void Forget(const ThreadTrace& trace) { candidates_.erase(trace.thread); }
+
   void OnOutput(const DeviceOutput& output);
   // Pairs to be handed to the device thread.
   std::vector<SubmittedPair>* submitted() { return &submitted_; }

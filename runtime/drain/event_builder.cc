@@ -66,7 +66,10 @@ ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
   return trace;
 }
 
-void EventBuilder::Remove(ThreadTrace& trace) { traces_.erase(trace.thread); }
+void EventBuilder::Remove(ThreadTrace& trace) {
+  device_.Forget(trace);
+  traces_.erase(trace.thread);
+}
 
 void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread) {
   ThreadInfo info;
