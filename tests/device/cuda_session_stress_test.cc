@@ -26,9 +26,9 @@ using internal::CudaTimer;
 
 constexpr int kThreads = 16, kContexts = 4, kStreams = 8, kSessions = 6;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kScopes = 400;
+constexpr int kScopes = 2'000;
 #else
-constexpr int kScopes = 2000;
+constexpr int kScopes = 20'000;
 #endif
 
 struct Work {

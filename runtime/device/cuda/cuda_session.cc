@@ -31,6 +31,8 @@ AtExit& TheAtExit() {
 }
 
 void HaltAtExit() {
+  // In a child there is no such thread, and another one may have held the mutex when it was forked.
+  if (CudaSwitch::Global().forked.load(std::memory_order_relaxed)) return;
   AtExit& at_exit = TheAtExit();
   std::lock_guard<std::mutex> lock(at_exit.mutex);
   CudaSwitch::Global().state.store(CudaState::kOff);
