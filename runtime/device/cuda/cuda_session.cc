@@ -31,7 +31,7 @@ AtExit& TheAtExit() {
 }
 
 void HaltAtExit() {
-  // In a child there is no such thread, and another one may have held the mutex when it was forked.
+  // In a forked child there is no thread, and the lock may be one that another thread held.
   if (CudaSwitch::Global().forked.load(std::memory_order_relaxed)) return;
   AtExit& at_exit = TheAtExit();
   std::lock_guard<std::mutex> lock(at_exit.mutex);
