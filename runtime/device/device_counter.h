@@ -4,7 +4,8 @@
 // DeviceCounter: how many scopes asked for device time and what became of them, since the process started.
 //
 // Any thread counts, without a lock; threads are spread over stripes so that they seldom write the same cache line.
-// Relaxed: counts publish nothing. A sum is exact once those who count have stopped.
+// A sum is exact once those who count have stopped. Before that, what it says of outcomes is no more than what it says
+// was asked: an outcome is counted after its question (release), and looked at before it (acquire).
 
 #ifndef FERRET_RUNTIME_DEVICE_DEVICE_COUNTER_H_
 #define FERRET_RUNTIME_DEVICE_DEVICE_COUNTER_H_
@@ -27,18 +28,18 @@ class DeviceCounter {
   }
 
   void Asked() { Here().asked.fetch_add(1, std::memory_order_relaxed); }
-  void Timed() { Here().timed.fetch_add(1, std::memory_order_relaxed); }
+  void Timed() { Here().timed.fetch_add(1, std::memory_order_release); }
   void Lost(DeviceLoss reason) {
-    Here().lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+    Here().lost[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_release);
   }
 
   DeviceCounts Sum() const {
     DeviceCounts sum;
     for (const Stripe& stripe : stripes_) {
-      sum.asked += stripe.asked.load(std::memory_order_relaxed);
-      sum.timed += stripe.timed.load(std::memory_order_relaxed);
-      for (size_t i = 0; i < kDeviceLossCount; ++i) sum.lost[i] += stripe.lost[i].load(std::memory_order_relaxed);
+      sum.timed += stripe.timed.load(std::memory_order_acquire);
+      for (size_t i = 0; i < kDeviceLossCount; ++i) sum.lost[i] += stripe.lost[i].load(std::memory_order_acquire);
     }
+    for (const Stripe& stripe : stripes_) sum.asked += stripe.asked.load(std::memory_order_relaxed);
     return sum;
   }
 

@@ -45,14 +45,16 @@ bool DeviceThread::Start() {
   return thread_.joinable();
 }
 
-void DeviceThread::Submit(std::vector<SubmittedPair>* pairs) {
-  if (pairs->empty()) return;
+bool DeviceThread::Submit(std::vector<SubmittedPair>* pairs) {
+  if (pairs->empty()) return true;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (finished_) return false;
     submitted_ += pairs->size();
     Append(&inbox_, pairs);
   }
   config_.wake->Wake();
+  return true;
 }
 
 DeviceOutput DeviceThread::Take() {
@@ -111,6 +113,7 @@ void DeviceThread::Work(PairTracker* tracker, DeviceTimer* timer) {
     bool finish = stop;
     if (BeginCalls()) {
       for (const SubmittedPair& pair : pairs) tracker->Submit(pair);
+      pairs.clear();
       moved |= timer->Maintain();
       moved |= tracker->Pass(settle, &output);
       EndCalls();
@@ -120,7 +123,12 @@ void DeviceThread::Work(PairTracker* tracker, DeviceTimer* timer) {
     }
     if (finish) tracker->GiveUp(&output);
     Publish(std::move(output), *tracker, finish);
-    if (finish) return;
+    if (finish) {
+      // Handed in since, or when nothing could be asked any more. Nobody adds to the inbox once this is finished.
+      Append(&pairs, &inbox_);
+      for (const SubmittedPair& pair : pairs) timer->GiveUp(pair.pair);
+      return;
+    }
     sleep_ns = moved ? kShortestSleepNs : std::min(2 * sleep_ns, kLongestSleepNs);
     config_.wake->Wait(tracker->idle() ? kIdleSleepNs : sleep_ns);
   }

@@ -47,8 +47,8 @@ class DeviceThread {
   // False when the system gives no thread.
   bool Start();
 
-  // Drain thread. Empties the vector.
-  void Submit(std::vector<SubmittedPair>* pairs);
+  // Drain thread. Empties the vector. False if the thread has done its last work: the pairs are the caller's to give up.
+  bool Submit(std::vector<SubmittedPair>* pairs);
   // Everything that came to be known since the last call.
   DeviceOutput Take();
 

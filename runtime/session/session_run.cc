@@ -265,7 +265,10 @@ DeviceCounts SessionRun::DeviceLosses() const {
   }
   // What nobody said anything of: scopes that were open, marks that the device had not got to, threads that were late.
   if (device_over_.load(std::memory_order_acquire)) {
-    counts[DeviceLoss::kAbandonedAtStop] = counts.asked - counts.timed - counts.total_lost();
+    // Or: a thread that was in the middle of a scope when the session before this one stopped, and counted it here.
+    const uint64_t known = counts.timed + counts.total_lost();
+    counts.asked = std::max(counts.asked, known);
+    counts[DeviceLoss::kAbandonedAtStop] += counts.asked - known;
   }
   return counts;
 }

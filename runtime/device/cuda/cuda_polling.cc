@@ -93,7 +93,13 @@ bool CudaTimer::Enter(uint32_t domain) {
     return false;
   }
   outer_capture_mode_ = kCuCaptureModeRelaxed;
-  driver_.thread_exchange_capture_mode(&outer_capture_mode_);
+  if (driver_.thread_exchange_capture_mode(&outer_capture_mode_) != kCuSuccess) {
+    // Rather no times than a capture of the program's that is spoilt.
+    CuContext popped = nullptr;
+    driver_.ctx_pop_current(&popped);
+    own.Lose();
+    return false;
+  }
   entered_ = true;
   return true;
 }

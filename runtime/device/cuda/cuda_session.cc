@@ -111,11 +111,8 @@ void CudaSession::Pump() {
 }
 
 void CudaSession::Submit(std::vector<SubmittedPair>* pairs) {
-  if (thread() != nullptr) {
-    thread()->Submit(pairs);
-    return;
-  }
-  // Of an earlier session.
+  if (thread() != nullptr && thread()->Submit(pairs)) return;
+  // Of an earlier session, or of a thread that was late with its last record.
   for (const SubmittedPair& pair : *pairs) CudaTimer::Global().GiveUp(pair.pair);
   pairs->clear();
 }

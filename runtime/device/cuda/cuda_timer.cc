@@ -22,6 +22,12 @@ CudaTimer& CudaTimer::Global() {
   return *timer;
 }
 
+CudaTimer::~CudaTimer() {
+  for (uint32_t i = 0; i < context_count_.load(std::memory_order_acquire); ++i) {
+    delete contexts_[i].load(std::memory_order_relaxed);
+  }
+}
+
 std::optional<DeviceLoss> CudaTimer::Begin(CuStream stream, uint32_t thread, Begun* begun) {
   Found found;
   if (const auto loss = FindStream(stream, thread, &found)) return loss;

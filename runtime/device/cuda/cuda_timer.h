@@ -38,6 +38,8 @@ class CudaTimer final : public DeviceTimer {
 
   // Tests make their own; the process has one.
   CudaTimer() = default;
+  // Calls nothing of the driver: the events stay.
+  ~CudaTimer() override;
   static CudaTimer& Global();
 
   // ---- Device thread: loads the driver, once it is there. False if it cannot be used: for ever, but for one that the
