@@ -12,6 +12,8 @@ constexpr uint32_t kFirstPairs = 512;
 constexpr uint32_t kMorePairs = 1024;
 // Of those that were given up: so many are looked after at a time.
 constexpr size_t kMostLooks = 16;
+// After the driver refused to make an event.
+constexpr int kPauseRounds = 100;
 
 }  // namespace
 
@@ -45,8 +47,8 @@ bool CudaContext::CreateEvent(MarkId mark) {
     return true;
   }
   if (IsTerminal(result)) Lose();
-  // Without memory, go on with those that are there.
-  can_create_ = false;
+  // Without memory, go on with those that are there, and try again in a while.
+  pause_ = kPauseRounds;
   return false;
 }
 
@@ -90,7 +92,8 @@ bool CudaContext::Maintain() {
       waiting_.push_back(pair);
     }
   }
-  if (!lost() && can_create_ && created() < kMostPairs && (!HasPairs() || RunsLow())) {
+  if (pause_ > 0) --pause_;
+  if (!lost() && pause_ == 0 && created() < kMostPairs && (!HasPairs() || RunsLow())) {
     worked |= CreatePairs(HasPairs() ? kMorePairs : kFirstPairs);
   }
   return worked;

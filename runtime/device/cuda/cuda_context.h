@@ -99,7 +99,7 @@ class CudaContext {
   std::vector<MarkId> free_anchors_;
   uint32_t created_anchors_ = 0;
   CuStream anchor_stream_ = nullptr;
-  bool can_create_ = true;
+  int pause_ = 0;  // rounds of Maintain without making events
 };
 
 }  // namespace ferret::internal

@@ -40,7 +40,6 @@ constexpr Entry kEntries[] = {
     FERRET_DRIVER_ENTRY(event_record, "cuEventRecord", "cuEventRecord", 2000, true),
     FERRET_DRIVER_ENTRY(event_query, "cuEventQuery", "cuEventQuery", 2000, true),
     FERRET_DRIVER_ENTRY(event_elapsed_time, "cuEventElapsedTime", "cuEventElapsedTime", 12080, true),
-    FERRET_DRIVER_ENTRY(event_destroy, "cuEventDestroy", "cuEventDestroy_v2", 4000, true),
     FERRET_DRIVER_ENTRY(get_error_name, "cuGetErrorName", "cuGetErrorName", 6000, false),
     FERRET_DRIVER_ENTRY(ctx_get_id, "cuCtxGetId", "cuCtxGetId", 12000, false),
     FERRET_DRIVER_ENTRY(ctx_get_stream_priority_range, "cuCtxGetStreamPriorityRange", "cuCtxGetStreamPriorityRange",

@@ -32,7 +32,6 @@ struct DriverTable {
   int (*event_record)(CuEvent, CuStream) = nullptr;
   int (*event_query)(CuEvent) = nullptr;
   int (*event_elapsed_time)(float*, CuEvent, CuEvent) = nullptr;
-  int (*event_destroy)(CuEvent) = nullptr;
   // May be null.
   int (*get_error_name)(int, const char**) = nullptr;
   int (*ctx_get_id)(CuContext, unsigned long long*) = nullptr;
