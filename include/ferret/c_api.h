@@ -144,6 +144,8 @@ typedef struct ferret_cuda_scope {
 } ferret_cuda_scope;
 
 FERRET_API ferret_cuda_scope ferret_cuda_scope_begin(void* stream, const char* name, size_t length);
+/* The same as a user annotation. Either is ended by: */
+FERRET_API ferret_cuda_scope ferret_cuda_annotation_begin(void* stream, const char* name, size_t length);
 FERRET_API void ferret_cuda_scope_end(ferret_cuda_scope scope);
 /* What the innermost open scope of the calling thread launches. NULL and bytes < 0: not given. */
 FERRET_API void ferret_cuda_describe_launch(const uint32_t grid[3], const uint32_t block[3], int64_t bytes);

@@ -16,6 +16,11 @@
 // scopes: two markers cost 1 to 3 µs of the calling thread and about as much of the stream, so time layers, steps and
 // collectives, not every small kernel; and let a stream wait for another one before the scope, not in it.
 //
+// Marks on the legacy default stream join all blocking streams of the context, as any work on it does: time on another one
+// where streams are to overlap. A program that ends without ferret::Stop() loses the device time of its last 10 ms, since
+// nothing is asked of the driver once main has returned. cudaDeviceReset, or destroying a context, while scopes of it are
+// recorded loses their device time (kDeviceLost).
+//
 // `stream` is a CUstream or a cudaStream_t, which are one type. A null stream does not say which default stream it means,
 // and is not timed (kBadStream): pass LegacyStream() or PerThreadStream(). Never pass a stream that was destroyed.
 //
@@ -125,7 +130,7 @@ class Annotation {
 FERRET_EXPORT_SYMBOL void DescribeLaunch(const Launch& launch);
 
 // Has markers made for the stream's context, so that not even its first scopes go without: they are made on a thread of
-// Ferret's own, and until then scopes are counted as kPoolExhausted. Waits for it, at most 100 ms. False if scopes on
+// Ferret's own, and until then scopes are counted as kPoolExhausted. Waits for it, about 100 ms at most. False if scopes on
 // this stream cannot be timed now.
 FERRET_EXPORT_SYMBOL bool Prepare(Stream stream);
 

@@ -20,7 +20,7 @@ namespace ferret {
 // Why a scope has no time on the device. Values are stored in files, so they are never renumbered.
 enum class DeviceLoss : uint8_t {
   kDisabled = 0,         // FERRET_CUDA=off, no driver, no device, or a driver that cannot do it
-  kForked = 1,           // in a forked child: a device is not usable there
+  kForked = 1,           // in a forked child: a device is not usable there (so far a child records nothing, and asks nothing)
   kBadStream = 2,        // a null stream, which does not say which of the two default streams it means
   kNoContext = 3,        // the stream has no context, or none is current for a default stream
   kGreenContext = 4,     // the stream belongs to a partition of the device
@@ -71,6 +71,8 @@ struct DeviceCounts {
   uint64_t asked = 0;
   uint64_t timed = 0;
   std::array<uint64_t, kDeviceLossCount> lost{};
+  // Of those abandoned at stop: whose thread was in the middle of the first mark when the session stopped.
+  uint64_t late = 0;
   DeviceClockCounts clock;
 
   uint64_t& operator[](DeviceLoss reason) { return lost[static_cast<size_t>(reason)]; }

@@ -15,6 +15,8 @@ constexpr int64_t kSlopeSpanNs = 8'000'000'000;
 constexpr double kUsefulSlopeError = 200e-6;
 // How far the clocks wander off a line, per unit of time to the nearest anchor. Real ones stay well below.
 constexpr double kWanderFromLine = 1e-6;
+// Up to which distance of two anchors that holds.
+constexpr int64_t kLineNs = 5'000'000'000;
 
 int64_t Scaled(int64_t ns, double factor) { return std::llround(static_cast<double>(ns) * factor); }
 
@@ -85,7 +87,9 @@ DeviceClock::Place DeviceClock::At(int64_t device_ns, int64_t earliest_ns, int64
   Place place;
   place.cpu_ns = left.cpu_ns + Scaled(right.cpu_ns - left.cpu_ns, part);
   const int64_t nearest = std::min(device_ns - left.device_ns, right.device_ns - device_ns);
-  place.error_ns = std::max(left.half_ns, right.half_ns) + kStampStepNs + Scaled(nearest, kWanderFromLine);
+  // Between anchors that are far apart the ratio may have been another one here than there.
+  const double wander = right.device_ns - left.device_ns > kLineNs ? kMostWander : kWanderFromLine;
+  place.error_ns = std::max(left.half_ns, right.half_ns) + kStampStepNs + Scaled(nearest, wander);
   return place;
 }
 

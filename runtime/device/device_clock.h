@@ -53,6 +53,7 @@ class DeviceClock {
 
   // CPU ns per device ns, as far as is known.
   double slope() const { return slope_; }
+  double slope_error() const { return slope_error_; }
   uint64_t breaks() const { return breaks_; }
 
  private:

@@ -33,7 +33,13 @@ void Append(std::vector<T>* to, std::vector<T>* from) {
 DeviceThread::DeviceThread(Config config) : config_(std::move(config)) {}
 
 DeviceThread::~DeviceThread() {
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  config_.wake->Wake();
+  thread_.join();
 }
 
 bool DeviceThread::Start() {

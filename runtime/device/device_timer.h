@@ -53,7 +53,9 @@ class DeviceTimer {
   virtual int64_t ShownDomain(uint32_t domain) = 0;
   virtual StreamInfo DescribeStream(uint32_t domain, uint32_t place) = 0;
 
-  // Between Enter and Leave the functions below may be called for this domain. False if it is not to be used any more.
+  // Whether the domain is gone for good. Asks nothing of the driver.
+  virtual bool Lost(uint32_t domain) = 0;
+  // Between Enter and Leave the functions below may be called for this domain. False if it is not to be asked now.
   virtual bool Enter(uint32_t domain) = 0;
   virtual void Leave(uint32_t domain) = 0;
 

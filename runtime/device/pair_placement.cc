@@ -26,6 +26,8 @@ PlacedPair PlaceAlone(const DeviceClock& clock, const PassedPair& passed) {
   const DeviceClock::Place end = clock.At(passed.device_end_ns, pair.end_ns, passed.seen_ns);
   placed.end_ns = end.cpu_ns;
   placed.error_ns = end.error_ns + passed.step_ns + passed.duration_step_ns;
+  // Scaled by a slope that is not quite known.
+  placed.error_ns += std::llround(static_cast<double>(std::min(passed.duration_ns, kLongNs)) * clock.slope_error());
   if (passed.duration_ns <= kLongNs) {
     placed.start_ns = end.cpu_ns - std::llround(static_cast<double>(passed.duration_ns) * clock.slope());
   } else {
@@ -47,6 +49,8 @@ int64_t TooEarly(const PassedPair& passed, const PlacedPair& placed) {
 void Move(const PassedPair& passed, int64_t shift_ns, PlacedPair* placed, PlacementCounts* counts) {
   const int64_t early_ns = TooEarly(passed, *placed);
   const int64_t error_ns = placed->error_ns;
+  // No further than it may be wrong: others may have been placed by worse anchors.
+  shift_ns = passed.located ? std::min(shift_ns, error_ns) : 0;
   // By itself, where even the common shift is not enough: what is certain is certain.
   if (early_ns > shift_ns) {
     shift_ns = early_ns;
@@ -79,7 +83,8 @@ std::vector<PlacedPair> PlacePairs(const DeviceClock& clock, const std::vector<P
   for (const PassedPair& pair : pairs) {
     placed.push_back(PlaceAlone(clock, pair));
     const int64_t early_ns = TooEarly(pair, placed.back());
-    if (early_ns <= placed.back().error_ns) shift_ns = std::max(shift_ns, early_ns);
+    // One whose place is only a guess says nothing of the others.
+    if (pair.located && early_ns <= placed.back().error_ns) shift_ns = std::max(shift_ns, early_ns);
   }
   for (size_t i = 0; i < pairs.size(); ++i) Move(pairs[i], shift_ns, &placed[i], counts);
   return placed;

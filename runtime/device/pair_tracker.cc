@@ -4,6 +4,7 @@
 #include "runtime/device/pair_tracker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace ferret::internal {
@@ -43,13 +44,14 @@ bool PairTracker::PassDomain(Domain& domain, bool settle, DeviceOutput* out) {
   if (!waiting && (domain.lost || domain.line.anchors() != 0)) return false;
   DomainGuard guard(timer_, domain.id);
   const uint64_t before = waiting_;
-  domain.lost |= !guard.usable();
+  domain.lost |= timer_->Lost(domain.id);
+  if (!guard.usable() && !domain.lost) return false;
   const bool moved = !domain.lost && PollStreams(domain, out);
   if (domain.lost) {
     Lose(domain, out);
     return waiting_ != before;
   }
-  KeepAnchors(domain, settle);
+  KeepAnchors(domain, settle, waiting);
   for (PassedPair& passed : domain.passed) {
     if (!passed.located) Locate(domain, &passed);
   }
@@ -63,29 +65,42 @@ bool PairTracker::PollStreams(Domain& domain, DeviceOutput* out) {
     while (!stream.waiting.empty()) {
       const SubmittedPair pair = stream.waiting.front();
       const DeviceTimer::Passed passed = timer_->Poll(domain.id, EndMark(pair.pair));
-      if (passed == DeviceTimer::Passed::kNotYet) break;
+      if (passed == DeviceTimer::Passed::kNotYet) {
+        if (now_() - stream.moved_ns <= config_.longest_silence_ns) break;
+        // It never will be. What stands behind it is looked at for itself: the stream's handle may be a new one's.
+        stream.waiting.pop_front();
+        Fail(pair, DeviceLoss::kTimeout, out);
+        moved = true;
+        continue;
+      }
       if (passed == DeviceTimer::Passed::kLost) {
         domain.lost = true;
         return true;
       }
       stream.waiting.pop_front();
-      stream.moved_ns = now_();
       moved = true;
+      stream.moved_ns = now_();
       if (passed == DeviceTimer::Passed::kYes) {
         OnPassed(domain, pair, out);
       } else {
         Fail(pair, DeviceLoss::kQueryFailed, out);
       }
     }
-    if (stream.waiting.empty() || now_() - stream.moved_ns <= config_.longest_silence_ns) continue;
-    for (const SubmittedPair& pair : stream.waiting) Fail(pair, DeviceLoss::kTimeout, out);
-    stream.waiting.clear();
-    moved = true;
+  }
+  // Streams come and go: only those with pairs are kept.
+  for (auto stream = domain.streams.begin(); stream != domain.streams.end();) {
+    stream = stream->second.waiting.empty() ? domain.streams.erase(stream) : std::next(stream);
   }
   return moved;
 }
 
 void PairTracker::OnPassed(Domain& domain, const SubmittedPair& pair, DeviceOutput* out) {
+  if (pair.token == 0) {  // nobody asks where it lies
+    timer_->Return(pair.pair);
+    --waiting_;
+    out->results.emplace_back();
+    return;
+  }
   PassedPair passed;
   passed.pair = pair;
   passed.seen_ns = now_();
@@ -123,10 +138,11 @@ void PairTracker::Locate(Domain& domain, PassedPair* passed) {
   timer_->Return(pair.pair);
 }
 
-void PairTracker::KeepAnchors(Domain& domain, bool settle) {
+// Also while the device is still at work: what takes long is to have anchors near its beginning and its end.
+void PairTracker::KeepAnchors(Domain& domain, bool settle, bool waiting) {
   const bool first = domain.line.anchors() == 0;
   const int64_t now = now_();
-  if (!first && domain.passed.empty()) return;
+  if (!first && !waiting && domain.passed.empty()) return;
   if (!settle && now < domain.next_anchor_ns) return;
   switch (domain.line.Take(now_)) {
     case AnchorLine::Taken::kYes:
@@ -191,11 +207,10 @@ void PairTracker::Fail(const SubmittedPair& pair, DeviceLoss reason, DeviceOutpu
 
 void PairTracker::Timed(Domain& domain, const SubmittedPair& pair, const PlacedPair& placed, DeviceOutput* out) {
   --waiting_;
-  Stream& stream = domain.streams[pair.place];
-  if (!stream.described) {
-    stream.described = true;
-    stream.info = timer_->DescribeStream(domain.id, pair.place);
-    out->streams.push_back(stream.info);
+  const auto [described, is_new] = domain.described.try_emplace(pair.place, 0);
+  if (is_new) {
+    out->streams.push_back(timer_->DescribeStream(domain.id, pair.place));
+    described->second = out->streams.back().stream;
   }
   if (std::find(devices_.begin(), devices_.end(), domain.info.index) == devices_.end()) {
     devices_.push_back(domain.info.index);
@@ -208,7 +223,7 @@ void PairTracker::Timed(Domain& domain, const SubmittedPair& pair, const PlacedP
   result.end_ns = placed.end_ns;
   result.error_ns = placed.error_ns;
   result.device_index = domain.info.index;
-  result.stream = stream.info.stream;
+  result.stream = described->second;
   result.shown_domain = domain.shown;
 }
 

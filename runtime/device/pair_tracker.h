@@ -69,14 +69,13 @@ class PairTracker {
   struct Stream {
     std::deque<SubmittedPair> waiting;
     int64_t moved_ns = 0;  // when it last did
-    bool described = false;
-    StreamInfo info;
   };
   struct Domain {
     explicit Domain(uint32_t number, DeviceTimer* timer) : id(number), line(number, timer) {}
     const uint32_t id;
     AnchorLine line;
-    std::map<uint32_t, Stream> streams;
+    std::map<uint32_t, Stream> streams;      // that have pairs
+    std::map<uint32_t, int32_t> described;  // number of each stream that was announced
     std::vector<PassedPair> passed;
     DeviceInfo info;
     int64_t shown = 0;
@@ -90,7 +89,7 @@ class PairTracker {
   bool PollStreams(Domain& domain, DeviceOutput* out);
   void OnPassed(Domain& domain, const SubmittedPair& pair, DeviceOutput* out);
   void Locate(Domain& domain, PassedPair* passed);
-  void KeepAnchors(Domain& domain, bool settle);
+  void KeepAnchors(Domain& domain, bool settle, bool waiting);
   // Gives their place to those that lie between two anchors, or have waited for one for too long, or to all.
   void Resolve(Domain& domain, bool all, DeviceOutput* out);
   void Lose(Domain& domain, DeviceOutput* out);

@@ -8,7 +8,6 @@
 #include "ferret/internal/detail_format.h"
 #include "ferret/internal/record_format.h"
 #include "ferret/record_scope.h"
-#include "runtime/device/device_counter.h"
 #include "runtime/drain/record_reader.h"
 #include "runtime/events/detail_reader.h"
 #include "runtime/record/name_table.h"
@@ -35,6 +34,14 @@ ActivityType WorkOf(std::string_view recorded) {
   return work;
 }
 
+ShareKey StepKey(uint32_t name_id) {
+  ShareKey key;
+  key.name = kStepName;
+  key.name_id = name_id;
+  key.is_user_annotation = true;
+  return key;
+}
+
 bool IsAnnotation(const OpenScope& scope) {
   return scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
 }
@@ -45,7 +52,7 @@ DeviceLinker::DeviceLinker(Sink* sink, ExtrasPool* extras)
     : sink_(sink),
       extras_(extras),
       step_name_id_(NameTable::Global().Intern(kStepName)),
-      step_key_{std::string(kStepName), step_name_id_, true, false, "", ""} {}
+      step_key_(StepKey(step_name_id_)) {}
 
 DeviceLinker::~DeviceLinker() = default;
 
@@ -71,10 +78,16 @@ std::shared_ptr<const ShareKey> DeviceLinker::KeyOf(OpenScope& scope) {
 }
 
 void DeviceLinker::Begin(ThreadTrace& trace, PairId pair, int64_t now_ns) {
-  if (trace.open.empty()) return;
+  if (trace.open.empty()) {
+    ++counts_[DeviceLoss::kScopeLost];
+    return;
+  }
   OpenScope& scope = trace.open.back();
   if (scope.extras == nullptr) scope.extras = extras_->Take();
-  if (scope.extras->timed != nullptr) return;  // one pair for each scope
+  if (scope.extras->timed != nullptr) {  // one pair for each scope
+    ++counts_[DeviceLoss::kScopeLost];
+    return;
+  }
   auto timed = std::make_unique<TimedScope>();
   timed->token = next_token_++;
   timed->pair = pair;
@@ -93,7 +106,8 @@ void DeviceLinker::Begin(ThreadTrace& trace, PairId pair, int64_t now_ns) {
   scopes_.emplace(timed->token, std::move(timed));
 }
 
-void DeviceLinker::End(ThreadTrace& trace, PairId pair, uint32_t place, bool failed, int64_t now_ns) {
+void DeviceLinker::End(ThreadTrace& trace, PairId pair, uint32_t place, std::optional<DeviceLoss> lost,
+                       int64_t now_ns) {
   size_t depth = trace.open.size();
   const auto is_this = [pair](const OpenScope& scope) {
     return scope.extras != nullptr && scope.extras->timed != nullptr && scope.extras->timed->pair == pair &&
@@ -103,14 +117,15 @@ void DeviceLinker::End(ThreadTrace& trace, PairId pair, uint32_t place, bool fai
   if (depth == 0) {
     // Its beginning was not read: the scope is of an earlier window, or was closed by force. The pair goes back all the
     // same.
-    if (!failed) submitted_.push_back({pair, place, now_ns, now_ns, 0});
+    if (!lost) submitted_.push_back({pair, place, 0, 0, 0});
     return;
   }
   TimedScope* const timed = trace.open[depth - 1].extras->timed;
   timed->ended = true;
   timed->end_ns = now_ns;
   Describe(trace, depth - 1, timed);
-  if (failed) {
+  if (lost) {
+    ++counts_[*lost];
     Fail(timed);
   } else {
     submitted_.push_back({pair, place, timed->begin_ns, now_ns, timed->token});
@@ -146,17 +161,36 @@ void DeviceLinker::Describe(ThreadTrace& trace, size_t place, TimedScope* timed)
     timed->annotations.push_back(extras.range);
   }
   std::vector<std::shared_ptr<StepCandidate>>& candidates = candidates_[trace.thread];
-  if (candidates.size() >= kMostCandidates) candidates.erase(candidates.begin(), candidates.begin() + kMostCandidates / 2);
+  if (candidates.size() >= kMostCandidates) Fold(&candidates);
   timed->candidate = std::make_shared<StepCandidate>();
   timed->candidate->start_ns = timed->begin_ns;
   if (timed->outer != nullptr) timed->candidate->outer = timed->outer->token;
   candidates.push_back(timed->candidate);
 }
 
-void DeviceLinker::Close(ThreadTrace& trace, size_t place) {
+// What is settled and lies in nothing that is timed becomes one: a step lies behind the last one, and has all of them.
+void DeviceLinker::Fold(std::vector<std::shared_ptr<StepCandidate>>* candidates) {
+  auto sum = std::make_shared<StepCandidate>();
+  sum->settled = true;
+  std::vector<std::shared_ptr<StepCandidate>> kept = {sum};
+  for (const std::shared_ptr<StepCandidate>& candidate : *candidates) {
+    if (candidate->settled && candidate->outer == 0) {
+      sum->start_ns = std::max(sum->start_ns, candidate->start_ns);
+      sum->device_ns += candidate->device_ns;
+    } else {
+      kept.push_back(candidate);
+    }
+  }
+  // All run, or lie in one timed scope that has their time: what is oldest is of the least use.
+  if (kept.size() >= kMostCandidates) kept.erase(kept.begin() + 1, kept.begin() + kMostCandidates / 2);
+  *candidates = std::move(kept);
+}
+
+void DeviceLinker::Close(ThreadTrace& trace, size_t place, bool truncated) {
   ScopeExtras& extras = *trace.open[place].extras;
   if (TimedScope* const timed = extras.timed) {
-    if (!timed->ended) {  // its second mark was lost, or never put
+    if (!timed->ended) {  // there was no room for its second mark, or the scope is not over
+      ++counts_[truncated ? DeviceLoss::kAbandonedAtStop : DeviceLoss::kScopeLost];
       timed->ended = true;
       Describe(trace, place, timed);
       Fail(timed);
@@ -191,14 +225,23 @@ void DeviceLinker::EndStep(const ThreadTrace& trace, int64_t start_ns) {
   if (known_ns != 0) Share(step_key_, 0, known_ns);
 }
 
+void DeviceLinker::Use(const ShareKey& key) {
+  if (key.batch == sink_->BatchNumber()) return;
+  key.batch = sink_->BatchNumber();
+  TextArena& texts = sink_->CurrentBatch().texts;
+  key.batch_name = key.name_id != 0 ? NameTable::Global().Text(key.name_id) : texts.Keep(key.name);
+  key.batch_recorded = texts.Keep(key.recorded);
+}
+
 void DeviceLinker::Share(const ShareKey& key, int64_t self_ns, int64_t total_ns) {
   EventBatch& batch = sink_->CurrentBatch();
   DeviceTimeShare& share = batch.device_times.emplace_back();
+  Use(key);
   share.name_id = key.name_id;
-  share.name = key.name_id != 0 ? NameTable::Global().Text(key.name_id) : batch.texts.Keep(key.name);
+  share.name = key.batch_name;
   share.is_user_annotation = key.is_user_annotation;
   share.is_legacy = key.is_legacy;
-  share.recorded = batch.texts.Keep(key.recorded);
+  share.recorded = key.batch_recorded;
   share.self_ns = self_ns;
   share.total_ns = total_ns;
 }
@@ -250,11 +293,10 @@ void DeviceLinker::OnOutput(const DeviceOutput& output) {
     const auto found = scopes_.find(result.token);
     if (found == scopes_.end() || found->second->settled) continue;
     if (result.timed) {
-      DeviceCounter::Global().Timed();
+      ++counts_.timed;
       Emit(found->second.get(), result);
     } else {
-      // What is only not known yet at the end is counted there, with what never got here.
-      if (result.reason != DeviceLoss::kAbandonedAtStop) DeviceCounter::Global().Lost(result.reason);
+      ++counts_[result.reason];
       Fail(found->second.get());
     }
   }
@@ -280,8 +322,9 @@ void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   event.device_type = event.use_device = DeviceType::kCuda;
   event.device_index = result.device_index;
   event.device_resource_id = result.stream;
+  Use(key);
   event.name_id = key.name_id;
-  event.name = key.name_id != 0 ? NameTable::Global().Text(key.name_id) : batch.texts.Keep(key.name);
+  event.name = key.batch_name;
   event.is_legacy = key.is_legacy;
   event.is_user_annotation = key.is_legacy;
   event.activity_type = key.is_legacy ? ActivityType::kGpuUserAnnotation : WorkOf(key.recorded);
@@ -295,7 +338,7 @@ void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   launch.clock_error_ns = result.error_ns;
   launch.context = result.shown_domain;
   EventDetails& details = batch.details.emplace_back();
-  details.recorded = batch.texts.Keep(key.recorded);
+  details.recorded = key.batch_recorded;
   details.linked_correlation_id = timed->scope_id;
   details.trace_name = batch.texts.Keep(key.trace_name);
   details.launch = &launch;
@@ -335,6 +378,7 @@ void DeviceLinker::Finish() {
     if (last->second->settled) {
       scopes_.erase(last);
     } else {
+      if (!last->second->failed) ++counts_[DeviceLoss::kAbandonedAtStop];
       last->second->failed = true;
       last->second->open = true;  // erased here only
       Settle(last->second.get(), last->second->inner_ns);

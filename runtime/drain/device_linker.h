@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,11 @@ struct ShareKey {
   bool is_legacy = false;
   std::string trace_name;  // of a step: the one with its number
   std::string recorded;
+
+  // Where the batch with this number has the name and what was recorded: many scopes may share it.
+  mutable uint64_t batch = 0;
+  mutable std::string_view batch_name;
+  mutable std::string_view batch_recorded;
 };
 
 struct DeviceRange {
@@ -107,6 +113,8 @@ class DeviceLinker {
     // An event of the batch that is being filled, with an id, that nobody attempted; and that batch, until the next call.
     virtual FunctionEvent& NewExtraEvent() = 0;
     virtual EventBatch& CurrentBatch() = 0;
+    // From 1; of each batch another one.
+    virtual uint64_t BatchNumber() const = 0;
   };
 
   DeviceLinker(Sink* sink, ExtrasPool* extras);
@@ -115,9 +123,9 @@ class DeviceLinker {
   // A mark was put when the innermost open scope of the thread began.
   void Begin(ThreadTrace& trace, PairId pair, int64_t now_ns);
   // And at its end.
-  void End(ThreadTrace& trace, PairId pair, uint32_t place, bool failed, int64_t now_ns);
+  void End(ThreadTrace& trace, PairId pair, uint32_t place, std::optional<DeviceLoss> lost, int64_t now_ns);
   // The open scope at that place closes. Only of interest if Concerns(its extras).
-  void Close(ThreadTrace& trace, size_t place);
+  void Close(ThreadTrace& trace, size_t place, bool truncated);
   static bool Concerns(const ScopeExtras& extras) { return extras.timed != nullptr || extras.range != nullptr; }
   // A step of the thread ends, which is a slice of its own.
   void EndStep(const ThreadTrace& trace, int64_t start_ns);
@@ -126,6 +134,8 @@ class DeviceLinker {
   void Forget(const ThreadTrace& trace) { candidates_.erase(trace.thread); }
 
   void OnOutput(const DeviceOutput& output);
+  // What became of the scopes whose first mark was read: timed, and lost by reason. Not what was asked.
+  const DeviceCounts& counts() const { return counts_; }
   // Pairs to be handed to the device thread.
   std::vector<SubmittedPair>* submitted() { return &submitted_; }
   // The session ends: what is not known by now never will be.
@@ -134,10 +144,13 @@ class DeviceLinker {
  private:
   std::shared_ptr<const ShareKey> KeyOf(OpenScope& scope);
   void Describe(ThreadTrace& trace, size_t place, TimedScope* timed);
+  static void Fold(std::vector<std::shared_ptr<StepCandidate>>* candidates);
   void Fail(TimedScope* timed);
   void Settle(TimedScope* timed, int64_t device_ns);
   void Emit(TimedScope* timed, const PairResult& result);
   void Annotate(AnnotationRange* range);
+  // Has the texts of the key in the current batch.
+  void Use(const ShareKey& key);
   void Share(const ShareKey& key, int64_t self_ns, int64_t total_ns);
   void Release(TimedScope* timed);
 
@@ -146,6 +159,7 @@ class DeviceLinker {
   const uint32_t step_name_id_;
   const ShareKey step_key_;
   uint64_t next_token_ = 1;
+  DeviceCounts counts_;
   std::map<uint64_t, std::unique_ptr<TimedScope>> scopes_;  // by token: inner ones come later
   absl::flat_hash_map<AnnotationRange*, std::unique_ptr<AnnotationRange>> ranges_;
   absl::flat_hash_map<uint32_t, std::vector<std::shared_ptr<StepCandidate>>> candidates_;  // by thread

@@ -112,6 +112,7 @@ void DrainThread::PublishStats() {
   stats.clock_steps = clock_.steps();
   stats.unmatched_remote_ends = builder.unmatched_remote_ends();
   stats.late = drain_.late();
+  stats.device = builder.device().counts();
   std::lock_guard<std::mutex> lock(mutex_);
   stats_ = stats;
 }

@@ -32,6 +32,7 @@ struct DrainStats {
   uint64_t clock_steps = 0;
   uint64_t unmatched_remote_ends = 0;
   uint64_t late = 0;
+  DeviceCounts device;  // of scopes whose first mark was read; not what was asked
 };
 
 class DrainThread {

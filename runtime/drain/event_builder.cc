@@ -202,7 +202,7 @@ inline void EventBuilder::End(ThreadTrace& trace, uint32_t handle, int64_t now_n
 }
 
 inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated) {
-  if (FERRET_UNLIKELY(trace.open.back().extras != nullptr)) BeforeClose(trace, trace.open.size() - 1);
+  if (FERRET_UNLIKELY(trace.open.back().extras != nullptr)) BeforeClose(trace, trace.open.size() - 1, truncated);
   const OpenScope scope = trace.open.back();
   trace.open.pop_back();
   const int64_t duration = now_ns - scope.start_ns;
@@ -232,7 +232,7 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
     for (auto* open : {&trace.open_async, &trace.open}) {
       for (size_t i = open->size(); i-- > 0;) {
         if ((*open)[i].handle != handle) continue;
-        if (open == &trace.open && (*open)[i].extras != nullptr) BeforeClose(trace, i);
+        if (open == &trace.open && (*open)[i].extras != nullptr) BeforeClose(trace, i, false);
         const OpenScope scope = (*open)[i];
         if (open == &trace.open) LeaveNest(trace, i);
         open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
@@ -389,6 +389,7 @@ void EventBuilder::DeliverBatch() {
   // The new batch first: what is being built while this one is handed over goes there.
   std::shared_ptr<EventBatch> full = std::move(batch_);
   batch_ = sink_->NewBatch();
+  ++batch_number_;
   sink_->Push(std::move(full));
 }
 

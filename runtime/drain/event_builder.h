@@ -77,6 +77,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   uint64_t unknown_records() const { return unknown_records_; }
   const Linker& linker() const { return linker_; }
   DeviceLinker& device() { return device_; }
+  const DeviceLinker& device() const { return device_; }
 
   void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) override;
 
@@ -93,8 +94,8 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   void CloseAllAsync(ThreadTrace& trace, int64_t now_ns);
   int64_t WindowEndNs(const ThreadTrace& trace) const;
   int64_t PastWindow(ThreadTrace& trace);
-  void BeforeClose(ThreadTrace& trace, size_t place) {
-    if (DeviceLinker::Concerns(*trace.open[place].extras)) device_.Close(trace, place);
+  void BeforeClose(ThreadTrace& trace, size_t place, bool truncated) {
+    if (DeviceLinker::Concerns(*trace.open[place].extras)) device_.Close(trace, place, truncated);
   }
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);
   void Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
@@ -112,6 +113,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   FunctionEvent& NewEvent();
   FunctionEvent& NewExtraEvent() override;
   EventBatch& CurrentBatch() override { return *batch_; }
+  uint64_t BatchNumber() const override { return batch_number_; }
   void Complete(FunctionEvent& event, ScopeExtras* extras);
   EventDetails& DetailsOf(FunctionEvent& event);
   // Gives the event its name and details, for as long as the current batch lives, and takes the extras back.
@@ -136,6 +138,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;
   absl::flat_hash_map<ScopeKey, int64_t> early_ends_;  // ns
   int64_t next_id_ = 1;
+  uint64_t batch_number_ = 1;
   uint64_t built_ = 0;
   uint64_t clock_backward_ = 0;
   uint64_t unmatched_remote_ends_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -149,7 +150,11 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       return;
     case RecordType::kDeviceEnd: {
       const uint64_t word = Word(record, 2);
-      device_.End(trace, PayloadOf(header), static_cast<uint32_t>(word), word >> 32 != kDevicePairComplete, now_ns);
+      std::optional<DeviceLoss> lost;
+      if (const uint64_t outcome = word >> 32; outcome != kDevicePairComplete) {
+        lost = static_cast<DeviceLoss>(std::min<uint64_t>(outcome - kDevicePairLost, kDeviceLossCount - 1));
+      }
+      device_.End(trace, PayloadOf(header), static_cast<uint32_t>(word), lost, now_ns);
       return;
     }
     case RecordType::kThreadExit:

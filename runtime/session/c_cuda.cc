@@ -12,11 +12,11 @@
 #include "ferret/scope.h"
 #include "ferret/session.h"
 
-extern "C" {
+namespace {
 
-ferret_cuda_scope ferret_cuda_scope_begin(void* stream, const char* name, size_t length) {
+ferret_cuda_scope WithMark(ferret_scope scope, void* stream) {
   ferret_cuda_scope begun{};
-  begun.scope = ferret_scope_begin(name, length);
+  begun.scope = scope;
   // Also where the scope was refused: it asked for device time all the same.
   if (!ferret::internal::Enabled()) return begun;
   const ferret::internal::DeviceMark mark =
@@ -26,6 +26,18 @@ ferret_cuda_scope ferret_cuda_scope_begin(void* stream, const char* name, size_t
   begun.pair = mark.pair;
   begun.place = mark.place;
   return begun;
+}
+
+}  // namespace
+
+extern "C" {
+
+ferret_cuda_scope ferret_cuda_scope_begin(void* stream, const char* name, size_t length) {
+  return WithMark(ferret_scope_begin(name, length), stream);
+}
+
+ferret_cuda_scope ferret_cuda_annotation_begin(void* stream, const char* name, size_t length) {
+  return WithMark(ferret_annotation_begin(name, length), stream);
 }
 
 void ferret_cuda_scope_end(ferret_cuda_scope scope) {

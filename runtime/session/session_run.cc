@@ -163,6 +163,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   if (!drains || !WindowSwitch::Global().Begin(options.schedule)) {
     Recorder::Stop();
     const absl::Time deadline = absl::Now() + options.stop_deadline;
+    if (run->cuda_ != nullptr && !run->cuda_->Stop(Steady(deadline))) (void)run->owned_cuda_.release();
     if (drains) run->drain_->Finish(Steady(deadline));
     run->StopRunners(deadline).IgnoreError();
     return absl::ResourceExhaustedError("no thread could be started");
@@ -171,7 +172,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
 }
 
 void SessionRun::StartCuda(int64_t wall_offset_ns) {
-  device_before_ = internal::DeviceCounter::Global().Sum();
+  device_session_ = internal::CudaSession::NewSession();
   if (options_.cuda == Options::Cuda::kOff) return;
   if (!options_.cuda_library.empty() && options_.log >= Options::Log::kWarning) {
     std::fprintf(stderr, "ferret: FERRET_CUDA_LIBRARY: CUDA times come from %s\n", options_.cuda_library.c_str());
@@ -221,6 +222,7 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
   StopCuda(start + left / 3);
   if (!drain_->Finish(Steady(start + left * 2 / 3))) {
     abandoned_ = true;
+    device_over_.store(true, std::memory_order_release);
     // The thread goes on reading and recycling its chunks: nobody else may (single-recycler).
     g_last_recorder = nullptr;
     absl::Status status = absl::DeadlineExceededError("the drain thread did not finish in time");
@@ -255,20 +257,22 @@ LossCounts SessionRun::Losses() const {
 }
 
 DeviceCounts SessionRun::DeviceLosses() const {
-  DeviceCounts counts = internal::DeviceCounter::Global().Sum();
-  counts.asked -= device_before_.asked;
-  counts.timed -= device_before_.timed;
-  for (size_t i = 0; i < kDeviceLossCount; ++i) counts.lost[i] -= device_before_.lost[i];
+  // What the drain knows before what was asked: it is never more.
+  DeviceCounts counts = drain_->stats().device;
+  const DeviceCounts recording = internal::DeviceCounter::OfSession(device_session_).Sum();
+  for (size_t i = 0; i < kDeviceLossCount; ++i) counts.lost[i] += recording.lost[i];
+  counts.asked = recording.asked;
   if (cuda_ != nullptr) {
     const internal::PairTracker::Counts tracked = cuda_->counts();
     counts.clock = {tracked.placement.moved, tracked.placement.suspect, tracked.negative, tracked.breaks};
   }
-  // What nobody said anything of: scopes that were open, marks that the device had not got to, threads that were late.
   if (device_over_.load(std::memory_order_acquire)) {
-    // Or: a thread that was in the middle of a scope when the session before this one stopped, and counted it here.
     const uint64_t known = counts.timed + counts.total_lost();
+    // A thread that got from one session into the next one in the middle of its first mark.
     counts.asked = std::max(counts.asked, known);
-    counts[DeviceLoss::kAbandonedAtStop] += counts.asked - known;
+    // Threads that were there when the drain looked for the last time.
+    counts.late = counts.asked - known;
+    counts[DeviceLoss::kAbandonedAtStop] += counts.late;
   }
   return counts;
 }

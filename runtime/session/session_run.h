@@ -88,7 +88,7 @@ class SessionRun final : public internal::BatchSink {
   // Owns it; not any more if it hangs in the driver: it is leaked then.
   std::unique_ptr<internal::CudaSession> owned_cuda_;
   bool cuda_hangs_ = false;
-  DeviceCounts device_before_;  // of the process, when the session started
+  uint64_t device_session_ = 0;  // its number
   // Whether the drain has got everything that there will be of devices. Set by Stop, read by exporters.
   std::atomic<bool> device_over_{false};
   std::map<uint32_t, LossCounts> losses_before_;  // of the process, when the session started

@@ -3,6 +3,7 @@
 //
 // ferret/cuda.h from end to end: what a scope on a stream becomes in what a session delivers, and what it is counted as.
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -150,6 +151,26 @@ TEST_F(CudaScope, BeyondTheRateIsRecordedWithoutDeviceTime) {
   EXPECT_GE(counts.timed, 1u);
   EXPECT_LE(counts.timed, 1u + static_cast<uint64_t>(absl::ToInt64Seconds(took) + 1));
   EXPECT_EQ(counts.timed + counts[DeviceLoss::kRateLimited], 100u);
+}
+
+// Ends have room that is kept for them, which marks must not take.
+TEST_F(CudaScope, TakesNoRoomFromTheEndsOfScopesWhenTheBufferIsFull) {
+  sessions_.options = TestOptions(2);
+  sessions_.options.cuda_library = fake_cuda::Load().path;
+  sessions_.options.cuda_rate = 0;
+  Start();
+  uint64_t asked = 0;
+  const std::function<void(int)> nest = [&](int depth) {
+    ++asked;
+    FERRET_CUDA_SCOPE(stream_, "nested");
+    if (depth < 30) nest(depth + 1);
+  };
+  for (int i = 0; i < 20'000 && DeviceLosses()[DeviceLoss::kScopeLost] < 5'000; ++i) nest(1);
+  const CollectedTrace trace = sessions_.Stop();
+  ExpectExactDevices(asked, trace);
+  EXPECT_GE(DeviceLosses()[DeviceLoss::kScopeLost], 5'000u);
+  EXPECT_EQ(trace.progress.ends_refused, 0u);
+  for (const FunctionEvent& event : trace.events) EXPECT_FALSE(event.is_truncated);
 }
 
 // The smallest buffer, which a burst fills before the drain has its turn.

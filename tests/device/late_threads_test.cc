@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runtime/device/cuda/cuda_session.h"
-#include "runtime/device/device_counter.h"
 #include "runtime/device/device_thread.h"
 #include "tests/device/cuda_session_kit.h"
 
@@ -17,7 +16,6 @@ namespace ferret {
 namespace {
 
 using internal::CudaTimer;
-using internal::DeviceCounter;
 using internal::DeviceThread;
 using internal::SubmittedPair;
 
@@ -78,17 +76,56 @@ TEST(LateThreads, PairsHandedInBesideTheStopGoBackToThePool) {
   EXPECT_EQ(context.free_pairs(), context.created());
 }
 
-// It asked in a session that is over, where it was counted as abandoned, and tells the outcome in the next one.
-TEST(LateThreads, AnOutcomeThatComesASessionLateKeepsTheSumExact) {
+// It is stuck in the driver from one session into the next one: it counts where it asked.
+TEST(LateThreads, AnOutcomeThatComesASessionLateIsNotTheNextOnes) {
   CudaSessions sessions;
+  const cuda::Stream stream = sessions.NewStream(sessions.NewContext());
   sessions.Start();
-  DeviceCounter::Global().Lost(DeviceLoss::kCapture);
+  ASSERT_TRUE(cuda::Prepare(stream));
+  sessions.fake.HangNext("cuStreamIsCapturing");
+  std::thread late([&] { FERRET_CUDA_SCOPE(stream, "late"); });
+  sessions.fake.WaitUntilHung("cuStreamIsCapturing");
+  ExpectExactDevices(1, sessions.Stop());
+  EXPECT_EQ(DeviceLosses().late, 1u);
+  sessions.Start();
+  sessions.fake.ReleaseHangs();
+  late.join();
+  ExpectExactDevices(0, sessions.Stop());
+}
+
+// The first scope has a thread started, which a stop at that moment must not miss.
+TEST(LateThreads, ASessionCanStopAtAnyMomentAfterItsFirstScope) {
+  CudaSessions sessions;
+  const cuda::Stream stream = sessions.NewStream(sessions.NewContext());
+  for (int i = 0; i < 150; ++i) {
+    sessions.Start();
+    { FERRET_CUDA_SCOPE(stream, "scope"); }
+    for (const int64_t until = sessions.fake.NowNs() + 2'000 * i; sessions.fake.NowNs() < until;) continue;
+    ExpectExactDevices(1, sessions.Stop());
+  }
+}
+
+// A deadline that is missed because the machine is busy is no reason to time nothing ever after.
+TEST(LateThreads, AThreadThatWasLeftBehindAndCameBackKeepsNobodyFromTiming) {
+  CudaSessions sessions;
+  const cuda::Stream stream = sessions.NewStream(sessions.NewContext());
+  sessions.Start();
+  ASSERT_TRUE(cuda::Prepare(stream));
+  sessions.fake.HangNext("cuEventQuery");
+  { FERRET_CUDA_SCOPE(stream, "scope"); }
+  sessions.fake.WaitUntilHung("cuEventQuery");
+  (void)StopSession(absl::Milliseconds(100));
+  sessions.Start();
+  EXPECT_FALSE(cuda::Prepare(stream)) << "it hangs still";
   sessions.Stop();
-  const DeviceCounts counts = DeviceLosses();
-  EXPECT_EQ(counts.asked, 1u);
-  EXPECT_EQ(counts[DeviceLoss::kCapture], 1u);
-  EXPECT_EQ(counts[DeviceLoss::kAbandonedAtStop], 0u);
-  EXPECT_EQ(counts.total_lost(), 1u);
+  sessions.fake.ReleaseHangs();
+  bool timed = false;
+  for (int i = 0; i < 1'000 && !timed; ++i) {
+    sessions.Start();
+    timed = cuda::Prepare(stream);
+    sessions.Stop();
+  }
+  EXPECT_TRUE(timed);
 }
 
 TEST(LateThreads, ADeviceThreadThatCannotRelaxItsCaptureModeAsksNothing) {

@@ -3,6 +3,8 @@
 //
 // What becomes of a pair of marks: timed, or one reason why not; and of its events.
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -327,6 +329,85 @@ TEST(PairLife, AContextThatIsDestroyedBehindOurBackIsForgotten) {
   kit.Settle();
   EXPECT_TRUE(kit.ResultOf(token)->timed);
   EXPECT_EQ(kit.fake.GetCounts().uses_after_destroy, 0u);
+}
+
+// As cudaDeviceReset does: the handle stays, what it stands for is another one. The default stream is known by it.
+TEST(PairLife, ANewContextUnderALostOnesHandleIsTimedAgain) {
+  DeviceKit kit;
+  void* const context = kit.fake.RetainPrimary(0);
+  kit.fake.MakeCurrent(context);
+  const auto legacy = reinterpret_cast<CuStream>(uintptr_t{1});
+  kit.Prepare(legacy);
+  kit.fake.Kernel(legacy, kSecond);
+  uint64_t token = 0;
+  ASSERT_EQ(TimeKernel(kit, legacy, &token), std::nullopt);
+  kit.fake.ReleasePrimary(0);
+  ASSERT_EQ(kit.fake.RetainPrimary(0), context);
+  kit.fake.MakeCurrent(context);
+  kit.Pass();
+  ASSERT_NE(kit.ResultOf(token), nullptr);
+  EXPECT_EQ(kit.ResultOf(token)->reason, DeviceLoss::kDeviceLost);
+  std::optional<DeviceLoss> loss = DeviceLoss::kDeviceLost;
+  for (int i = 0; i < 3 && loss; ++i) {
+    loss = TimeKernel(kit, legacy, &token);
+    kit.Pass();
+  }
+  EXPECT_EQ(loss, std::nullopt);
+  kit.Settle();
+  EXPECT_TRUE(kit.ResultOf(token)->timed);
+}
+
+TEST(PairLife, OfAStreamThatIsStuckOnlyWhatIsStuckIsGivenUp) {
+  DeviceKit kit;
+  const CuStream stream = kit.NewStream();
+  kit.Prepare(stream);
+  CudaTimer::Begun begun;
+  ASSERT_EQ(kit.timer.Begin(stream, 1, &begun), std::nullopt);
+  kit.fake.DestroyStream(stream);
+  ASSERT_EQ(kit.timer.End(stream, begun.pair), std::nullopt);
+  kit.tracker->Submit({begun.pair, begun.place, kit.fake.NowNs(), kit.fake.NowNs(), 1});
+  // The next stream gets the handle, and with it the place.
+  ASSERT_EQ(kit.NewStream(), stream);
+  kit.tokens = 1;
+  uint64_t token = 0;
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(TimeKernel(kit, stream, &token), std::nullopt);
+  kit.RunFor(61 * kSecond, kSecond / 4);
+  kit.Settle();
+  EXPECT_EQ(kit.ResultOf(1)->reason, DeviceLoss::kTimeout);
+  for (uint64_t i = 2; i <= token; ++i) EXPECT_TRUE(kit.ResultOf(i)->timed) << i;
+}
+
+TEST(PairLife, StreamsThatComeAndGoForEverCostNoMoreThanTheFirst) {
+  DeviceKit kit;
+  const CuStream stream = kit.NewStream();
+  kit.Prepare(stream);
+  const auto per_thread = reinterpret_cast<CuStream>(uintptr_t{2});
+  uint64_t calls = 0;
+  for (uint32_t thread = 1; thread <= 20'000; ++thread) {
+    CudaTimer::Begun begun;
+    const uint64_t before = kit.fake.Calls(nullptr);
+    ASSERT_EQ(kit.timer.Begin(per_thread, thread, &begun), std::nullopt);
+    ASSERT_EQ(kit.timer.End(per_thread, begun.pair), std::nullopt);
+    if (thread > 1'000) calls = std::max(calls, kit.fake.Calls(nullptr) - before);
+    kit.tracker->Submit({begun.pair, begun.place, kit.fake.NowNs(), kit.fake.NowNs(), thread});
+    kit.fake.AdvanceNs(100'000);
+    kit.Pass();
+  }
+  // Two marks, a look at the capture before each, and one at the current context.
+  EXPECT_EQ(calls, 5u);
+}
+
+TEST(PairLife, StreamsWithoutANumberOfTheDriversGetDifferentOnesInAllContexts) {
+  DeviceKit kit;
+  CudaContext first(nullptr, nullptr, {});
+  CudaContext second(nullptr, nullptr, {});
+  std::set<int32_t> numbers;
+  for (CudaContext* context : {&first, &second}) {
+    numbers.insert(context->Stream(context->PlaceOf(0x7f0000001000, 0, "")).stream);
+    numbers.insert(context->Stream(context->PlaceOf(0x7f0000002000, 0, "")).stream);
+    numbers.insert(context->Stream(context->PlaceOf(0x7f0000003000, 1, "")).stream);
+  }
+  EXPECT_EQ(numbers.size(), 5u);
 }
 
 TEST(PairLife, AStreamThatWasDestroyedIsGivenUpAfterAMinuteOfSilence) {

@@ -69,7 +69,7 @@ TEST(PoolStress, AMillionPairsNeedNoMoreEventsThanThereAreInFlight) {
           continue;
         }
         ASSERT_EQ(kit.timer.End(stream, begun.pair), std::nullopt);
-        pairs.push_back({begun.pair, begun.place, begin_ns, kit.fake.NowNs(), 0});
+        pairs.push_back({begun.pair, begun.place, begin_ns, kit.fake.NowNs(), 1});
         if (pairs.size() < 16) continue;
         std::lock_guard<std::mutex> lock(mutex);
         inbox.insert(inbox.end(), pairs.begin(), pairs.end());

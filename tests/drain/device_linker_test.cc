@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ferret/internal/detail_format.h"
-#include "runtime/device/device_counter.h"
 #include "tests/drain/drain_harness.h"
 
 namespace ferret::internal {
@@ -211,7 +210,7 @@ TEST(DeviceLinker, AScopeWhoseSecondMarkFailedOrWasLostIsNotTimed) {
   thread.DeviceBegin(11, kA);
   const uint32_t refused = thread.Begin(12, "refused");
   thread.DeviceBegin(13, kB);
-  thread.DeviceEnd(14, kB, 0, kDevicePairFailed);
+  thread.DeviceEnd(14, kB, 0, kDevicePairLost);
   thread.End(15, refused);
   const uint32_t inner = thread.Begin(16, "inner");
   thread.DeviceBegin(17, kC);
@@ -365,20 +364,63 @@ TEST(DeviceLinker, AStepHasTheDeviceTimeOfItsScopesWhetherItIsKnownBeforeOrAfter
   EXPECT_EQ(SharesOf(harness), (Shares{{"gemm", {41, 41}}, {"ProfilerStep*", {0, 40}}}));
 }
 
-TEST(DeviceLinker, CountsWhatBecameOfEachPair) {
-  const DeviceCounts before = DeviceCounter::Global().Sum();
+TEST(DeviceLinker, AStepOfAnyNumberOfScopesHasTheTimeOfAll) {
   DrainHarness harness(1);
-  Nest(harness.thread(1));
+  ThreadWriter& thread = harness.thread(1);
+  thread.Scope(5, 10, "optimizer", kEndsStep);
+  uint64_t at = 20;
+  for (int i = 0; i < 40'000; ++i, at += 4) {
+    const PairId pair = MakePairId(1, static_cast<uint32_t>(i % 4096));
+    const uint32_t scope = thread.Begin(at, "gemm");
+    thread.DeviceBegin(at + 1, pair);
+    thread.DeviceEnd(at + 2, pair);
+    thread.End(at + 3, scope);
+    if (i % 1000 != 999) continue;
+    harness.Pass(at + 4);
+    std::vector<PairResult> results;
+    for (const SubmittedPair& submitted : *harness.device().submitted()) results.push_back(Timed(submitted, 100, 110));
+    harness.device().submitted()->clear();
+    Deliver(harness, results);
+  }
+  thread.Scope(at, at + 1, "optimizer", kEndsStep);
+  harness.Finish(at + 10);
+  EXPECT_EQ(SharesOf(harness), (Shares{{"gemm", {400'000, 400'000}}, {"ProfilerStep*", {0, 400'000}}}));
+}
+
+TEST(DeviceLinker, CountsWhatBecameOfEachScopeWhoseFirstMarkItHasRead) {
+  DrainHarness harness(1);
+  ThreadWriter& thread = harness.thread(1);
+  Nest(thread);
+  PairId pair = kC;
+  const auto timed = [&](auto end) {
+    const uint32_t scope = thread.Begin(40, "more");
+    thread.DeviceBegin(41, ++pair);
+    end();
+    thread.End(43, scope);
+  };
+  timed([&] { thread.DeviceEnd(42, pair, 0, kDevicePairLost + static_cast<uint64_t>(DeviceLoss::kCapture)); });
+  timed([&] {});  // its second mark found no room
+  timed([&] {     // a second pair in one scope
+    thread.DeviceBegin(42, pair + 100);
+    thread.DeviceEnd(42, pair + 100);
+    thread.DeviceEnd(42, pair);
+  });
+  thread.DeviceBegin(44, 99);  // of no scope
+  thread.Begin(45, "open at the end");
+  thread.DeviceBegin(46, 100);
   harness.Pass(50);
   const auto pairs = TakeSubmitted(harness);
   Deliver(harness, {Timed(pairs.at(kA), 100, 200), Lost(pairs.at(kB), DeviceLoss::kTimeout),
                     Lost(pairs.at(kC), DeviceLoss::kAbandonedAtStop)});
   harness.Finish(100);
-  const DeviceCounts after = DeviceCounter::Global().Sum();
-  EXPECT_EQ(after.timed - before.timed, 1u);
-  EXPECT_EQ(after[DeviceLoss::kTimeout] - before[DeviceLoss::kTimeout], 1u);
-  // The session counts those, with the ones that nobody has heard of.
-  EXPECT_EQ(after.total_lost() - before.total_lost(), 1u);
+  const DeviceCounts counts = harness.device().counts();
+  EXPECT_EQ(counts.timed, 1u);
+  EXPECT_EQ(counts[DeviceLoss::kTimeout], 1u);
+  EXPECT_EQ(counts[DeviceLoss::kCapture], 1u);
+  EXPECT_EQ(counts[DeviceLoss::kScopeLost], 3u);
+  // Given up by the device thread; without a result at the end; open at the end.
+  EXPECT_EQ(counts[DeviceLoss::kAbandonedAtStop], 3u);
+  EXPECT_EQ(counts.total_lost(), 8u);
 }
 
 TEST(DeviceLinker, BytesWithoutAGridMakeACopy) {

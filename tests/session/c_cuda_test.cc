@@ -65,6 +65,14 @@ TEST_F(CCuda, ScopeIsTimedAndTellsWhatItLaunches) {
             1);
 }
 
+TEST_F(CCuda, AnnotationIsTimedAsOne) {
+  ferret_cuda_scope_end(ferret_cuda_annotation_begin(stream_, "phase", FERRET_STRLEN));
+  ASSERT_TRUE(Stop60().ok());
+  const CollectedTrace trace = collector_->Take();
+  ASSERT_EQ(trace.events.size(), 2u);
+  for (const FunctionEvent& event : trace.events) EXPECT_TRUE(event.is_user_annotation);
+}
+
 TEST_F(CCuda, DefaultStreamsHaveNamesAndANullStreamIsNotTimed) {
   EXPECT_EQ(FERRET_CUDA_STREAM_LEGACY, static_cast<void*>(cuda::LegacyStream()));
   EXPECT_EQ(FERRET_CUDA_STREAM_PER_THREAD, static_cast<void*>(cuda::PerThreadStream()));

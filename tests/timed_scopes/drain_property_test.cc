@@ -80,7 +80,7 @@ class Program {
     open_.pop_back();
     if (open.pair != 0 && random_() % 20 != 0) {  // else the mark is lost
       writer_.DeviceEnd(now_ += 1, open.pair, random_() % 3,
-                        random_() % 20 == 0 ? internal::kDevicePairFailed : internal::kDevicePairComplete);
+                        random_() % 20 == 0 ? internal::kDevicePairLost : internal::kDevicePairComplete);
     }
     writer_.End(now_ += 1 + random_() % 50, open.handle);
   }

@@ -97,9 +97,9 @@ inline constexpr uint32_t kDeviceBeginBytes = 16;
 inline constexpr uint32_t kDeviceEndBytes = 24;
 
 inline constexpr uint64_t kNextStep = ~uint64_t{0};
-// Outcomes of a device end: the pair is to be timed, or the second mark failed and there is no pair any more.
+// Outcomes of a device end: the pair is to be timed; or there is none, for the DeviceLoss that is added.
 inline constexpr uint64_t kDevicePairComplete = 0;
-inline constexpr uint64_t kDevicePairFailed = 1;
+inline constexpr uint64_t kDevicePairLost = 1;
 // Payloads of a step record.
 inline constexpr uint32_t kStepEnds = 0;
 inline constexpr uint32_t kStepBegins = 1;

@@ -15,18 +15,20 @@ constexpr size_t kMostLooks = 16;
 // After the driver refused to make an event.
 constexpr int kPauseRounds = 100;
 
+// For streams that the driver gives no number: of all contexts, and beyond those that a driver may give.
+std::atomic<int32_t> g_next_number{1 << 20};
+
 }  // namespace
 
 uint32_t CudaContext::PlaceOf(uint64_t key, int32_t number, const std::string& name) {
   std::lock_guard<std::mutex> lock(streams_mutex_);
-  const auto known = std::find_if(streams_.begin(), streams_.end(), [&](const StreamEntry& entry) {
-    return number != 0 ? entry.number == number : entry.key == key;
-  });
-  if (known != streams_.end()) return static_cast<uint32_t>(known - streams_.begin());
+  const uint32_t next = static_cast<uint32_t>(streams_.size());
   // All that come later share the last place.
-  if (streams_.size() >= kMostStreams) return kMostStreams - 1;
-  streams_.push_back({key, number != 0 ? number : next_number_++, name});
-  return static_cast<uint32_t>(streams_.size() - 1);
+  if (next >= kMostStreams) return kMostStreams - 1;
+  // Keys are addresses, with some low bits set: beyond all numbers.
+  const auto [place, is_new] = places_.try_emplace(number != 0 ? static_cast<uint64_t>(number) : key, next);
+  if (is_new) streams_.push_back({number != 0 ? number : g_next_number.fetch_add(1, std::memory_order_relaxed), name});
+  return place->second;
 }
 
 StreamInfo CudaContext::Stream(uint32_t place) const {
@@ -40,6 +42,7 @@ StreamInfo CudaContext::Stream(uint32_t place) const {
 }
 
 bool CudaContext::CreateEvent(MarkId mark) {
+  if (stopped_->load()) return false;
   CuEvent event = nullptr;
   const int result = driver_->event_create(&event, kCuEventDefault);
   if (result == kCuSuccess) {
@@ -66,6 +69,7 @@ bool CudaContext::CreatePairs(uint32_t count) {
 // Whether the pair, which was given up, is free again.
 bool CudaContext::TakeBack(uint32_t pair) {
   for (MarkId mark : {2 * pair, 2 * pair + 1}) {
+    if (stopped_->load()) return false;
     const int result = driver_->event_query(events_[mark]);
     if (result == kCuNotReady) return false;
     if (result == kCuSuccess) continue;
@@ -100,6 +104,7 @@ bool CudaContext::Maintain() {
 }
 
 bool CudaContext::PutAnchor(MarkId* mark) {
+  if (stopped_->load()) return false;
   if (anchor_stream_ == nullptr) {
     int least = 0;
     int greatest = 0;

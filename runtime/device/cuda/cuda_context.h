@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "concurrentqueue/concurrentqueue.h"
 #include "ferret/event_batch.h"
 #include "runtime/device/cuda/driver_table.h"
@@ -41,7 +42,9 @@ class CudaContext {
     CuDevice device = 0;
   };
 
-  CudaContext(const DriverTable* driver, const Identity& identity) : driver_(driver), identity_(identity) {}
+  // Once `stopped` is set the driver is not called any more.
+  CudaContext(const DriverTable* driver, const std::atomic<bool>* stopped, const Identity& identity)
+      : driver_(driver), stopped_(stopped), identity_(identity) {}
 
   const Identity& identity() const { return identity_; }
   // Nothing is to be asked of it any more. Relaxed: one who is late is told so by the driver.
@@ -72,7 +75,6 @@ class CudaContext {
 
  private:
   struct StreamEntry {
-    uint64_t key;
     int32_t number;
     std::string name;
   };
@@ -81,6 +83,7 @@ class CudaContext {
   bool TakeBack(uint32_t pair);
 
   const DriverTable* const driver_;
+  const std::atomic<bool>* const stopped_;
   const Identity identity_;
   std::atomic<bool> lost_{false};
 
@@ -92,7 +95,7 @@ class CudaContext {
 
   mutable std::mutex streams_mutex_;  // guards the next two; never held in a call of the driver
   std::vector<StreamEntry> streams_;
-  int32_t next_number_ = 1;
+  absl::flat_hash_map<uint64_t, uint32_t> places_;  // by number, or by key if the driver gave none
 
   // Device thread.
   std::deque<uint32_t> waiting_;  // given up, and maybe not passed yet

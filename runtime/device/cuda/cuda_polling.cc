@@ -77,7 +77,7 @@ StreamInfo CudaTimer::DescribeStream(uint32_t domain, uint32_t place) { return c
 bool CudaTimer::Enter(uint32_t domain) {
   CudaContext& own = context(domain);
   entered_ = false;
-  if (own.lost()) return false;
+  if (own.lost() || calls_stopped_.load()) return false;
   const int result = driver_.ctx_push_current(own.identity().handle);
   if (result != kCuSuccess) {
     // The context is gone; its handle may be another one's by now.
@@ -105,7 +105,7 @@ bool CudaTimer::Enter(uint32_t domain) {
 }
 
 void CudaTimer::Leave(uint32_t) {
-  if (!entered_) return;
+  if (!entered_ || calls_stopped_.load()) return;
   entered_ = false;
   driver_.thread_exchange_capture_mode(&outer_capture_mode_);
   CuContext popped = nullptr;
@@ -113,6 +113,7 @@ void CudaTimer::Leave(uint32_t) {
 }
 
 DeviceTimer::Passed CudaTimer::Poll(uint32_t domain, MarkId mark) {
+  if (calls_stopped_.load()) return Passed::kNotYet;
   CudaContext& own = context(domain);
   const int result = driver_.event_query(own.event(mark));
   if (result == kCuSuccess) return Passed::kYes;
@@ -123,6 +124,7 @@ DeviceTimer::Passed CudaTimer::Poll(uint32_t domain, MarkId mark) {
 }
 
 bool CudaTimer::Elapsed(uint32_t domain, MarkId from, MarkId to, int64_t* ns, int64_t* step_ns) {
+  if (calls_stopped_.load()) return false;
   CudaContext& own = context(domain);
   float ms = 0;
   const int result = driver_.event_elapsed_time(&ms, own.event(from), own.event(to));

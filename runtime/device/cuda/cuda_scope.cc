@@ -52,17 +52,21 @@ std::optional<DeviceLoss> Ready() {
   return DeviceLoss::kDisabled;
 }
 
-std::optional<DeviceLoss> Mark(CUstream_st* stream, DeviceMark* mark) {
+std::optional<DeviceLoss> Mark(CUstream_st* stream, uint64_t session, DeviceMark* mark) {
   if (stream == nullptr) return DeviceLoss::kBadStream;
   if (const auto loss = Ready()) return loss;
   CudaSwitch& cuda = CudaSwitch::Global();
   if (!cuda.rate.Allow(Recorder::ReadTicks())) return DeviceLoss::kRateLimited;
-  const uint64_t session = cuda.session.load(std::memory_order_relaxed);
   CudaTimer& timer = CudaTimer::Global();
   // Before the mark is put: the device cannot have got to it earlier.
   const uint64_t ticks = Recorder::ReadTicks();
   CudaTimer::Begun begun;
   if (const auto loss = timer.Begin(stream, t_writer->thread, &begun)) return loss;
+  // The driver may have kept the thread for long: another session's drain knows nothing of this scope.
+  if (cuda.session.load(std::memory_order_acquire) != session) {
+    timer.GiveUp(begun.pair);
+    return DeviceLoss::kAbandonedAtStop;
+  }
   const Place place = Recorder::Enter(kDeviceBeginBytes, Room::kNote);
   if (!place) {
     timer.GiveUp(begun.pair);
@@ -79,40 +83,44 @@ std::optional<DeviceLoss> Mark(CUstream_st* stream, DeviceMark* mark) {
 
 DeviceMark BeginCudaMark(CUstream_st* stream, bool scope_recorded) {
   DeviceMark mark;
-  DeviceCounter::Global().Asked();
-  const std::optional<DeviceLoss> loss = scope_recorded ? Mark(stream, &mark) : DeviceLoss::kScopeLost;
-  if (loss) DeviceCounter::Global().Lost(*loss);
+  const uint64_t session = CudaSwitch::Global().session.load(std::memory_order_acquire);
+  DeviceCounter& counter = DeviceCounter::OfSession(session);
+  counter.Asked();
+  const std::optional<DeviceLoss> loss = scope_recorded ? Mark(stream, session, &mark) : DeviceLoss::kScopeLost;
+  if (loss) counter.Lost(*loss);
   return mark;
 }
 
+// What becomes of a scope whose first mark was recorded the drain counts: here nothing is counted.
 void EndCudaMark(const DeviceMark& mark) {
   CudaTimer& timer = CudaTimer::Global();
-  if (mark.session != CudaSwitch::Global().session.load(std::memory_order_relaxed) || !Enabled()) {
-    // Its session counts it as not over when it stopped.
+  const CudaSwitch& cuda = CudaSwitch::Global();
+  if (mark.session != cuda.session.load(std::memory_order_acquire) || !Enabled()) {
     timer.GiveUp(mark.pair);
     return;
   }
   const uint64_t ticks = Recorder::ReadTicks();
-  const std::optional<DeviceLoss> loss = timer.End(mark.stream, mark.pair);
-  const Place place = Recorder::Enter(kDeviceEndBytes, Room::kEnd);
-  if (place) {
-    const uint64_t outcome = loss ? kDevicePairFailed : kDevicePairComplete;
-    Put(place.at, 0, RecordHeader(RecordType::kDeviceEnd, kDeviceEndBytes, kNoFlags, mark.pair));
-    Put(place.at, 1, std::max(ticks, place.state->loss_ticks));
-    Put(place.at, 2, outcome << 32 | mark.place);
-    Recorder::Commit(place, kDeviceEndBytes);
-  } else if (!loss) {
+  std::optional<DeviceLoss> loss;
+  if (cuda.state.load(std::memory_order_acquire) == CudaState::kReady) {
+    loss = timer.End(mark.stream, mark.pair);
+  } else {  // the process is about to end
     timer.GiveUp(mark.pair);
+    loss = DeviceLoss::kAbandonedAtStop;
   }
-  if (loss || !place) DeviceCounter::Global().Lost(loss.value_or(DeviceLoss::kScopeLost));
+  // Not among the ends, for which room is kept: it may fail, they may not.
+  const Place place = Recorder::Enter(kDeviceEndBytes, Room::kNote);
+  if (!place) {
+    if (!loss) timer.GiveUp(mark.pair);
+    return;
+  }
+  const uint64_t outcome = loss ? kDevicePairLost + static_cast<uint64_t>(*loss) : kDevicePairComplete;
+  Put(place.at, 0, RecordHeader(RecordType::kDeviceEnd, kDeviceEndBytes, kNoFlags, mark.pair));
+  Put(place.at, 1, std::max(ticks, place.state->loss_ticks));
+  Put(place.at, 2, outcome << 32 | mark.place);
+  Recorder::Commit(place, kDeviceEndBytes);
 }
 
-// Leaves no record: the drain closes the scope without a second mark, as one whose mark was lost.
-void AbandonCudaMark(const DeviceMark& mark) {
-  CudaTimer::Global().GiveUp(mark.pair);
-  if (mark.session != CudaSwitch::Global().session.load(std::memory_order_relaxed) || !Enabled()) return;
-  DeviceCounter::Global().Lost(DeviceLoss::kScopeLost);
-}
+void AbandonCudaMark(const DeviceMark& mark) { CudaTimer::Global().GiveUp(mark.pair); }
 
 }  // namespace internal
 

@@ -11,6 +11,7 @@
 
 #include "runtime/device/cuda/cuda_switch.h"
 #include "runtime/device/cuda/cuda_timer.h"
+#include "runtime/device/device_counter.h"
 
 namespace ferret::internal {
 namespace {
@@ -23,6 +24,8 @@ struct AtExit {
   std::mutex mutex;
   DeviceThread* thread = nullptr;
   bool registered = false;
+  // Of sessions that went on without them. Never freed.
+  std::vector<DeviceThread*> hung;
 };
 
 AtExit& TheAtExit() {
@@ -36,13 +39,27 @@ void HaltAtExit() {
   AtExit& at_exit = TheAtExit();
   std::lock_guard<std::mutex> lock(at_exit.mutex);
   CudaSwitch::Global().state.store(CudaState::kOff);
+  CudaTimer::Global().StopCalls();
   if (at_exit.thread != nullptr) at_exit.thread->Halt();
 }
 
-// A hung driver call is the end of it: another device thread could only hang, too.
-std::atomic<bool> g_hangs{false};
+// While one thread hangs in the driver another one could only hang, too.
+bool OneHangs() {
+  std::lock_guard<std::mutex> lock(TheAtExit().mutex);
+  const std::vector<DeviceThread*>& hung = TheAtExit().hung;
+  return std::any_of(hung.begin(), hung.end(), [](const DeviceThread* thread) { return !thread->finished(); });
+}
 
 }  // namespace
+
+uint64_t CudaSession::NewSession() {
+  std::atomic<uint64_t>& session = CudaSwitch::Global().session;
+  const uint64_t number = session.load(std::memory_order_relaxed) + 1;
+  DeviceCounter::OfSession(number).Reset();
+  // Release, acquired by recording threads: the counts are 0.
+  session.store(number, std::memory_order_release);
+  return number;
+}
 
 CudaSession::CudaSession(Config config) : config_(std::move(config)) {
   CudaSwitch& cuda = CudaSwitch::Global();
@@ -52,9 +69,8 @@ CudaSession::CudaSession(Config config) : config_(std::move(config)) {
     ticks = std::max<uint64_t>(1, ticks);
   }
   cuda.rate.Set(ticks, config_.scopes_per_second);
-  cuda.session.fetch_add(1, std::memory_order_relaxed);
   CudaTimer::Global().SetWaker([] { CudaSwitch::Global().wake.Wake(); });
-  if (!g_hangs.load(std::memory_order_relaxed)) cuda.state.store(CudaState::kUnused, std::memory_order_release);
+  if (!OneHangs()) cuda.state.store(CudaState::kUnused, std::memory_order_release);
 }
 
 CudaSession::~CudaSession() {
@@ -103,6 +119,8 @@ void CudaSession::Pump() {
   config.on_thread_start = config_.on_thread_start;
   config.wake = &cuda.wake;
   auto started = std::make_unique<DeviceThread>(std::move(config));
+  std::lock_guard<std::mutex> start_lock(start_mutex_);
+  if (turned_off_) return;
   std::lock_guard<std::mutex> lock(TheAtExit().mutex);
   if (!started->Start()) return;  // no more threads: tried again in the next pass
   thread_.store(started.get(), std::memory_order_release);
@@ -121,7 +139,9 @@ DeviceOutput CudaSession::Take() { return thread() == nullptr ? DeviceOutput() :
 
 // Once: by the time that the last user of this session is gone, another one may be on.
 void CudaSession::TurnOff() {
-  if (stopped_.exchange(true)) return;
+  std::lock_guard<std::mutex> lock(start_mutex_);
+  if (turned_off_) return;
+  turned_off_ = true;
   CudaSwitch::Global().state.store(CudaState::kOff, std::memory_order_release);
 }
 
@@ -130,7 +150,8 @@ bool CudaSession::Settle(TimePoint deadline) { return thread() == nullptr || thr
 bool CudaSession::Stop(TimePoint deadline) {
   TurnOff();
   if (thread() == nullptr || thread()->Stop(deadline)) return true;
-  g_hangs.store(true, std::memory_order_relaxed);
+  std::lock_guard<std::mutex> lock(TheAtExit().mutex);
+  TheAtExit().hung.push_back(thread());
   return false;
 }
 
@@ -142,6 +163,9 @@ void CudaSession::AfterForkInChild() {
   CudaSwitch& cuda = CudaSwitch::Global();
   cuda.forked.store(true, std::memory_order_relaxed);
   cuda.state.store(CudaState::kOff, std::memory_order_relaxed);
+  // Other threads, which are not here, may have held them.
+  new (&TheAtExit().mutex) std::mutex;
+  CudaTimer::Global().AfterForkInChild();
 }
 
 std::string CudaSession::StatusText() { return CudaTimer::Global().status().text; }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class CudaSession final : public DevicePort {
     std::function<void(const DriverStatus&)> on_driver;
   };
 
+  // For each session, before it records, also where nothing is timed: what is counted is this one's from here on.
+  static uint64_t NewSession();
   // Recording threads may ask for device time from here on.
   explicit CudaSession(Config config);
   ~CudaSession() override;
@@ -52,7 +55,7 @@ class CudaSession final : public DevicePort {
   // Waits until all that was submitted has a result. False at the deadline.
   bool Settle(TimePoint deadline);
   // Ends the thread; what is left has a result then. False at the deadline: the thread hangs in the driver, this object
-  // must be leaked, and there is no CUDA timing in this process any more.
+  // must be leaked, and there is no CUDA timing in this process until the thread has come back.
   bool Stop(TimePoint deadline);
 
   PairTracker::Counts counts() const;
@@ -73,7 +76,8 @@ class CudaSession final : public DevicePort {
   // The drain's thread: all that were started, the last one being the current.
   std::vector<std::unique_ptr<DeviceThread>> threads_;
   int64_t next_start_ns_ = 0;
-  std::atomic<bool> stopped_{false};
+  std::mutex start_mutex_;  // a thread is started or it is turned off, one after the other
+  bool turned_off_ = false;
 };
 
 }  // namespace ferret::internal

@@ -30,8 +30,8 @@ struct CudaSwitch {
 
   // Acquire by recording threads, release by the device thread when it sets kReady: the driver's table is complete.
   std::atomic<CudaState> state{CudaState::kOff};
-  // Of each session another one, from 1. Relaxed: a late reader marks for a session that has ended, and is found out at
-  // the scope's end.
+  // Of each session another one, from 1. Acquire by recording threads, release by the session: its counts are ready. A late
+  // reader marks for a session that has ended, and is found out at the scope's end.
   std::atomic<uint64_t> session{0};
   std::atomic<bool> forked{false};
   RateLimit rate;

@@ -13,6 +13,8 @@ namespace {
 
 CuStream LegacyStream() { return reinterpret_cast<CuStream>(uintptr_t{1}); }
 CuStream PerThreadStream() { return reinterpret_cast<CuStream>(uintptr_t{2}); }
+// Programs may make threads for ever: their own default streams share so many places.
+constexpr uint32_t kPerThreadPlaces = 64;
 bool IsDefaultStream(CuStream stream) { return stream == LegacyStream() || stream == PerThreadStream(); }
 
 }  // namespace
@@ -31,7 +33,6 @@ CudaTimer::~CudaTimer() {
 std::optional<DeviceLoss> CudaTimer::Begin(CuStream stream, uint32_t thread, Begun* begun) {
   Found found;
   if (const auto loss = FindStream(stream, thread, &found)) return loss;
-  if (found.context->lost()) return DeviceLoss::kDeviceLost;
   if (const auto loss = CheckCapture(stream)) return loss;
   uint32_t pair;
   if (!found.context->Take(&pair)) {
@@ -69,7 +70,6 @@ void CudaTimer::GiveUp(PairId pair) { context(DomainOf(pair)).GiveUp(IndexOf(pai
 std::optional<DeviceLoss> CudaTimer::Look(CuStream stream, uint32_t thread, bool* has_pairs) {
   Found found;
   if (const auto loss = FindStream(stream, thread, &found)) return loss;
-  if (found.context->lost()) return DeviceLoss::kDeviceLost;
   *has_pairs = found.context->HasPairs();
   WakeIfLow(*found.context);
   return std::nullopt;
@@ -110,14 +110,18 @@ std::optional<DeviceLoss> CudaTimer::FindStream(CuStream stream, uint32_t thread
     const int result = driver_.ctx_get_current(&current);
     if (result != kCuSuccess || current == nullptr) return DeviceLoss::kNoContext;
     found->key |= reinterpret_cast<uint64_t>(current);
-    if (stream == PerThreadStream()) found->key |= uint64_t{thread} << 48;
+    if (stream == PerThreadStream()) found->key |= uint64_t{thread % kPerThreadPlaces} << 48;
   }
   found->value = streams_.Find(found->key);
   if (found->value.domain == 0) {
     if (const auto loss = AskForStream(stream, found)) return loss;
   }
   found->context = &context(found->value.domain);
-  return std::nullopt;
+  if (!found->context->lost()) return std::nullopt;
+  // The handle may be a new context's by now.
+  streams_.Put(found->key, {});
+  if (const auto loss = AskForStream(stream, found)) return loss;
+  return found->context->lost() ? std::optional(DeviceLoss::kDeviceLost) : std::nullopt;
 }
 
 std::optional<DeviceLoss> CudaTimer::AskForStream(CuStream stream, Found* found) {
@@ -151,6 +155,8 @@ std::optional<DeviceLoss> CudaTimer::AskForStream(CuStream stream, Found* found)
   const char* const name = stream == LegacyStream()      ? "legacy default stream"
                            : stream == PerThreadStream() ? "per-thread default stream"
                                                          : "";
+  // The ones of threads that share a place share a number.
+  if (stream == PerThreadStream()) number = 0;
   found->value = {domain, found->context->PlaceOf(found->key, number, name)};
   streams_.Put(found->key, found->value);
   return std::nullopt;
@@ -162,12 +168,12 @@ CudaContext* CudaTimer::ContextOf(const CudaContext::Identity& identity, uint32_
   const uint32_t count = context_count_.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
     CudaContext* const known = contexts_[i].load(std::memory_order_relaxed);
-    if (known->identity().handle != identity.handle || known->identity().id != identity.id || known->lost()) continue;
+    if (known->identity().handle != identity.handle || known->identity().id != identity.id) continue;
     *domain = i + 1;
     return known;
   }
   if (count == kMostContexts) return nullptr;
-  auto* const added = new CudaContext(&driver_, identity);
+  auto* const added = new CudaContext(&driver_, &calls_stopped_, identity);
   contexts_[count].store(added, std::memory_order_release);
   // Release, acquired by whoever looks through the contexts.
   context_count_.store(count + 1, std::memory_order_release);

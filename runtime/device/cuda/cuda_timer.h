@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -46,6 +47,9 @@ class CudaTimer final : public DeviceTimer {
   // program has not initialised yet.
   bool Open(const std::string& library);
   DriverStatus status() const;
+  // From here on the driver is not called by the device thread any more, but for a call that has begun.
+  void StopCalls() { calls_stopped_.store(true); }
+  void AfterForkInChild() { new (&mutex_) std::mutex; }
 
   // ---- Any thread that records.
   struct Begun {
@@ -70,6 +74,7 @@ class CudaTimer final : public DeviceTimer {
   DeviceInfo Describe(uint32_t domain) override;
   int64_t ShownDomain(uint32_t domain) override;
   StreamInfo DescribeStream(uint32_t domain, uint32_t place) override;
+  bool Lost(uint32_t domain) override { return context(domain).lost(); }
   bool Enter(uint32_t domain) override;
   void Leave(uint32_t domain) override;
   Passed Poll(uint32_t domain, MarkId mark) override;
@@ -96,6 +101,7 @@ class CudaTimer final : public DeviceTimer {
 
   DriverTable driver_;  // complete before opened_ is set
   std::atomic<bool> opened_{false};
+  std::atomic<bool> calls_stopped_{false};
   std::atomic<void (*)()> wake_{nullptr};
   StreamTable streams_;
 

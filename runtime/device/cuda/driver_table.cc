@@ -46,7 +46,6 @@ constexpr Entry kEntries[] = {
                         5050, false),
     FERRET_DRIVER_ENTRY(stream_get_ctx_v2, "cuStreamGetCtx", "cuStreamGetCtx_v2", 12050, false),
     FERRET_DRIVER_ENTRY(stream_get_id, "cuStreamGetId", "cuStreamGetId", 12000, false),
-    FERRET_DRIVER_ENTRY(device_get, "cuDeviceGet", "cuDeviceGet", 2000, false),
     FERRET_DRIVER_ENTRY(device_get_name, "cuDeviceGetName", "cuDeviceGetName", 2000, false),
     FERRET_DRIVER_ENTRY(device_get_attribute, "cuDeviceGetAttribute", "cuDeviceGetAttribute", 2000, false),
     FERRET_DRIVER_ENTRY(device_total_mem, "cuDeviceTotalMem", "cuDeviceTotalMem_v2", 3020, false),

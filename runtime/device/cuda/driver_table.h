@@ -38,7 +38,6 @@ struct DriverTable {
   int (*ctx_get_stream_priority_range)(int*, int*) = nullptr;
   int (*stream_get_ctx_v2)(CuStream, CuContext*, CuGreenContext*) = nullptr;
   int (*stream_get_id)(CuStream, unsigned long long*) = nullptr;
-  int (*device_get)(CuDevice*, int) = nullptr;
   int (*device_get_name)(char*, int, CuDevice) = nullptr;
   int (*device_get_attribute)(int*, int, CuDevice) = nullptr;
   int (*device_total_mem)(size_t*, CuDevice) = nullptr;
