@@ -221,7 +221,10 @@ void EventBuilder::EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t no
   size_t depth = trace.open.size();
   while (depth > 0 && trace.open[depth - 1].handle != handle) --depth;
   if (depth == 0) return;
-  while (trace.open.size() > depth) CloseInnermost(trace, now_ns, true);
+  while (trace.open.size() > depth) {
+    if (trace.open.back().extras != nullptr) BeforeClose(trace, trace.open.size() - 1, false);
+    CloseInnermost(trace, now_ns, true);
+  }
   CloseInnermost(trace, now_ns, false);
 }
 
