@@ -55,7 +55,7 @@ bool DeviceThread::Submit(std::vector<SubmittedPair>* pairs) {
   if (pairs->empty()) return true;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (finished_) return false;
+    if (closed_) return false;
     submitted_ += pairs->size();
     Append(&inbox_, pairs);
   }
@@ -92,14 +92,14 @@ void DeviceThread::Run() {
     timer = config_.open();
     EndCalls();
   }
-  if (timer == nullptr) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    finished_ = true;
-    changed_.notify_all();
-    return;
+  if (timer != nullptr) {
+    PairTracker tracker(config_.tracker, timer, config_.now);
+    Work(&tracker, timer);
   }
-  PairTracker tracker(config_.tracker, timer, config_.now);
-  Work(&tracker, timer);
+  // Only now, when nothing of the timer is in use any more, may another thread have it.
+  std::lock_guard<std::mutex> lock(mutex_);
+  closed_ = finished_ = true;
+  changed_.notify_all();
 }
 
 void DeviceThread::Work(PairTracker* tracker, DeviceTimer* timer) {
@@ -130,7 +130,7 @@ void DeviceThread::Work(PairTracker* tracker, DeviceTimer* timer) {
     if (finish) tracker->GiveUp(&output);
     Publish(std::move(output), *tracker, finish);
     if (finish) {
-      // Handed in since, or when nothing could be asked any more. Nobody adds to the inbox once this is finished.
+      // Handed in since, or when nothing could be asked any more. Nobody adds to the inbox now.
       Append(&pairs, &inbox_);
       for (const SubmittedPair& pair : pairs) timer->GiveUp(pair.pair);
       return;
@@ -140,14 +140,14 @@ void DeviceThread::Work(PairTracker* tracker, DeviceTimer* timer) {
   }
 }
 
-void DeviceThread::Publish(DeviceOutput output, const PairTracker& tracker, bool finished) {
+void DeviceThread::Publish(DeviceOutput output, const PairTracker& tracker, bool last) {
   std::lock_guard<std::mutex> lock(mutex_);
   resolved_ += output.results.size();
   Append(&output_.results, &output.results);
   Append(&output_.devices, &output.devices);
   Append(&output_.streams, &output.streams);
   counts_ = tracker.counts();
-  finished_ = finished;
+  closed_ = last;
   changed_.notify_all();
 }
 

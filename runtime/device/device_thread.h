@@ -73,7 +73,7 @@ class DeviceThread {
   bool BeginCalls();
   void EndCalls();
   void Work(PairTracker* tracker, DeviceTimer* timer);
-  void Publish(DeviceOutput output, const PairTracker& tracker, bool finished);
+  void Publish(DeviceOutput output, const PairTracker& tracker, bool last);
 
   const Config config_;
   std::thread thread_;
@@ -90,7 +90,8 @@ class DeviceThread {
   uint64_t submitted_ = 0;
   uint64_t resolved_ = 0;
   bool stop_ = false;
-  bool finished_ = false;
+  bool closed_ = false;    // nothing is taken into the inbox any more
+  bool finished_ = false;  // and nothing of the timer is used any more
 };
 
 }  // namespace ferret::internal
