@@ -302,6 +302,26 @@ void DeviceLinker::OnOutput(const DeviceOutput& output) {
   }
 }
 
+FunctionEvent& DeviceLinker::NewEvent(const ShareKey& key, StreamId stream, const DeviceRange& range, uint32_t thread,
+                                      int64_t scope_id) {
+  FunctionEvent& event = sink_->NewExtraEvent();
+  EventBatch& batch = sink_->CurrentBatch();
+  Use(key);
+  event.name_id = key.name_id;
+  event.name = key.batch_name;
+  event.start_ns = range.start_ns;
+  event.end_ns = range.end_ns;
+  event.self_ns = range.end_ns - range.start_ns;
+  event.thread = thread;
+  event.device_type = event.use_device = DeviceType::kCuda;
+  event.device_index = stream.first;
+  event.device_resource_id = stream.second;
+  event.details = &batch.details.emplace_back();
+  event.details->linked_correlation_id = scope_id;
+  event.details->trace_name = batch.texts.Keep(key.trace_name);
+  return event;
+}
+
 void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   const StreamId stream{result.device_index, result.stream};
   DeviceRange range{result.start_ns, result.end_ns};
@@ -313,22 +333,12 @@ void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   for (AnnotationRange* annotation : timed->annotations) annotation->streams[stream].Cover(range.start_ns, range.end_ns);
 
   const ShareKey& key = *timed->key;
-  FunctionEvent& event = sink_->NewExtraEvent();
-  EventBatch& batch = sink_->CurrentBatch();
-  event.start_ns = range.start_ns;
-  event.end_ns = range.end_ns;
-  event.self_ns = range.end_ns - range.start_ns;
-  event.thread = timed->thread;
-  event.device_type = event.use_device = DeviceType::kCuda;
-  event.device_index = result.device_index;
-  event.device_resource_id = result.stream;
-  Use(key);
-  event.name_id = key.name_id;
-  event.name = key.batch_name;
+  FunctionEvent& event = NewEvent(key, stream, range, timed->thread, timed->scope_id);
   event.is_legacy = key.is_legacy;
   event.is_user_annotation = key.is_legacy;
   event.activity_type = key.is_legacy ? ActivityType::kGpuUserAnnotation : WorkOf(key.recorded);
-  DeviceLaunch& launch = batch.launches.emplace_back();
+  event.details->recorded = key.batch_recorded;
+  DeviceLaunch& launch = sink_->CurrentBatch().launches.emplace_back();
   launch.scope_id = timed->scope_id;
   launch.thread = timed->thread;
   launch.os_tid = timed->os_tid;
@@ -337,36 +347,17 @@ void DeviceLinker::Emit(TimedScope* timed, const PairResult& result) {
   launch.end_ns = timed->end_ns;
   launch.clock_error_ns = result.error_ns;
   launch.context = result.shown_domain;
-  EventDetails& details = batch.details.emplace_back();
-  details.recorded = key.batch_recorded;
-  details.linked_correlation_id = timed->scope_id;
-  details.trace_name = batch.texts.Keep(key.trace_name);
-  details.launch = &launch;
-  event.details = &details;
+  event.details->launch = &launch;
   Settle(timed, event.end_ns - event.start_ns);
 }
 
 void DeviceLinker::Annotate(AnnotationRange* range) {
   if (!range->closed || range->pending != 0) return;
   for (const auto& [stream, extent] : range->streams) {
-    FunctionEvent& event = sink_->NewExtraEvent();
-    EventBatch& batch = sink_->CurrentBatch();
-    event.start_ns = extent.start_ns;
-    event.end_ns = extent.end_ns;
-    event.self_ns = extent.end_ns - extent.start_ns;
-    event.thread = range->thread;
-    event.device_type = event.use_device = DeviceType::kCuda;
-    event.device_index = stream.first;
-    event.device_resource_id = stream.second;
-    event.name_id = range->key->name_id;
-    event.name = event.name_id != 0 ? NameTable::Global().Text(event.name_id) : batch.texts.Keep(range->key->name);
+    FunctionEvent& event = NewEvent(*range->key, stream, extent, range->thread, range->scope_id);
     event.is_user_annotation = true;
     event.is_synthesized = true;
     event.activity_type = ActivityType::kGpuUserAnnotation;
-    EventDetails& details = batch.details.emplace_back();
-    details.linked_correlation_id = range->scope_id;
-    details.trace_name = batch.texts.Keep(range->key->trace_name);
-    event.details = &details;
   }
   ranges_.erase(range);
 }

@@ -147,6 +147,9 @@ class DeviceLinker {
   static void Fold(std::vector<std::shared_ptr<StepCandidate>>* candidates);
   void Fail(TimedScope* timed);
   void Settle(TimedScope* timed, int64_t device_ns);
+  // On the device, for the scope with that id.
+  FunctionEvent& NewEvent(const ShareKey& key, StreamId stream, const DeviceRange& range, uint32_t thread,
+                          int64_t scope_id);
   void Emit(TimedScope* timed, const PairResult& result);
   void Annotate(AnnotationRange* range);
   // Has the texts of the key in the current batch.
