@@ -4,6 +4,7 @@
 #include "runtime/text/utf8_text.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace ferret {
 
@@ -29,6 +30,16 @@ size_t Utf8Length(std::string_view text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
+    // Most text is ASCII, eight bytes of which are looked at at once.
+    constexpr uint64_t kHighBits = 0x8080808080808080;
+    uint64_t word;
+    if (text.size() >= sizeof(word)) {
+      std::memcpy(&word, text.data(), sizeof(word));
+      if ((word & kHighBits) == 0) {
+        text.remove_prefix(sizeof(word));
+        continue;
+      }
+    }
     const size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);

@@ -35,6 +35,12 @@ TEST(Utf8Text, EveryIllFormedByteBecomesOneReplacementCharacter) {
   EXPECT_EQ(Well("\xed\xa0\x80"), replaced + replaced + replaced);  // a surrogate
   EXPECT_EQ(Well("\xf4\x90\x80\x80"), replaced + replaced + replaced + replaced);
   EXPECT_EQ(Well("\x80z"), replaced + "z");
+  // Wherever it stands.
+  for (size_t i = 0; i < 20; ++i) {
+    std::string text(20, 'x');
+    text[i] = '\xff';
+    EXPECT_EQ(Well(text), text.substr(0, i) + replaced + text.substr(i + 1));
+  }
 }
 
 }  // namespace
