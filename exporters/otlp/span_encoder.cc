@@ -69,6 +69,8 @@ SpanEncoder::Prepared SpanEncoder::Prepare(std::string_view name) {
   bool exact = false;
   Prepared prepared;
   prepared.name = Field(5, WellFormedName(name, &exact));
+  prepared.name_size = prepared.name.size();
+  prepared.name.resize(std::max(kNameCopy, prepared.name_size));
   if (!exact) {
     ProtoAttributes attribute(kSpanAttributes);
     attribute.Text(kNameHexKey, HexText(name));
@@ -81,9 +83,9 @@ void SpanEncoder::AddSpan(const Span& span) {
   const Prepared& name = names_.Get(span.name, span.name_id, &Prepare);
   const size_t common_bytes = span.parent != 0 ? kCommonBytes : kCommonBytes - kParentBytes;
   const size_t link_bytes = span.forward != 0 ? link_.size() : 0;
-  const size_t size = common_bytes + name.name.size() + name.attribute.size() + span.track.size() +
+  const size_t size = common_bytes + name.name_size + name.attribute.size() + span.track.size() +
                       span.attributes.size() + link_bytes + span.events.size();
-  char* at = out_.Room(1 + kMaxVarintBytes + size);
+  char* at = out_.Room(1 + kMaxVarintBytes + size + kNameCopy);
   *at++ = Tag(2, kBytes);
   at = PutVarint(at, size);
 
@@ -99,7 +101,12 @@ void SpanEncoder::AddSpan(const Span& span) {
     std::memmove(field, field + kParentBytes, static_cast<size_t>(at - field) - kParentBytes);
     at -= kParentBytes;
   }
-  at = PutBytes(at, name.name);
+  if (name.name_size <= kNameCopy) {
+    std::memcpy(at, name.name.data(), kNameCopy);
+    at += name.name_size;
+  } else {
+    at = PutBytes(at, View(name.name.data(), name.name_size));
+  }
   at = PutBytes(at, name.attribute);
   at = PutBytes(at, span.track);
   at = PutBytes(at, span.attributes);

@@ -41,8 +41,11 @@ class SpanEncoder {
   void Clear();
 
  private:
+  // As many bytes are copied for a name that is not longer: a copy of constant size is a few instructions.
+  static constexpr size_t kNameCopy = 64;
   struct Prepared {
-    std::string name;       // the field
+    std::string name;       // the field, and at least kNameCopy bytes
+    size_t name_size = 0;   // of the field
     std::string attribute;  // kNameHexKey, if it is needed
   };
   static Prepared Prepare(std::string_view name);
