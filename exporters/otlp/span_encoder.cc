@@ -3,6 +3,8 @@
 
 #include "exporters/otlp/span_encoder.h"
 
+#include <utility>
+
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
 
@@ -67,14 +69,18 @@ SpanEncoder::SpanEncoder(const TraceId& trace_id, const Resource& resource) {
 
 SpanEncoder::Prepared SpanEncoder::Prepare(std::string_view name) {
   bool exact = false;
-  Prepared prepared;
-  prepared.name = Field(5, WellFormedName(name, &exact));
-  prepared.name_size = prepared.name.size();
-  prepared.name.resize(std::max(kNameCopy, prepared.name_size));
+  std::string fields = Field(5, WellFormedName(name, &exact));
   if (!exact) {
     ProtoAttributes attribute(kSpanAttributes);
     attribute.Text(kNameHexKey, HexText(name));
-    prepared.attribute = attribute.view();
+    fields.append(attribute.view());
+  }
+  Prepared prepared;
+  prepared.size = fields.size();
+  if (fields.size() <= kShort) {
+    PutBytes(prepared.start.data(), fields);
+  } else {
+    prepared.all = std::move(fields);
   }
   return prepared;
 }
@@ -83,9 +89,9 @@ void SpanEncoder::AddSpan(const Span& span) {
   const Prepared& name = names_.Get(span.name, span.name_id, &Prepare);
   const size_t common_bytes = span.parent != 0 ? kCommonBytes : kCommonBytes - kParentBytes;
   const size_t link_bytes = span.forward != 0 ? link_.size() : 0;
-  const size_t size = common_bytes + name.name_size + name.attribute.size() + span.track.size() +
-                      span.attributes.size() + link_bytes + span.events.size();
-  char* at = out_.Room(1 + kMaxVarintBytes + size + kNameCopy);
+  const size_t size = common_bytes + name.size + span.track.size() + span.attributes.size() + link_bytes +
+                      span.events.size();
+  char* at = out_.Room(1 + kMaxVarintBytes + size + kShort);
   *at++ = Tag(2, kBytes);
   at = PutVarint(at, size);
 
@@ -101,13 +107,12 @@ void SpanEncoder::AddSpan(const Span& span) {
     std::memmove(field, field + kParentBytes, static_cast<size_t>(at - field) - kParentBytes);
     at -= kParentBytes;
   }
-  if (name.name_size <= kNameCopy) {
-    std::memcpy(at, name.name.data(), kNameCopy);
-    at += name.name_size;
+  if (name.size <= kShort) {
+    std::memcpy(at, name.start.data(), kShort);  // what is too much is written over
+    at += name.size;
   } else {
-    at = PutBytes(at, View(name.name.data(), name.name_size));
+    at = PutBytes(at, name.all);
   }
-  at = PutBytes(at, name.attribute);
   at = PutBytes(at, span.track);
   at = PutBytes(at, span.attributes);
   if (span.forward != 0) {

@@ -41,12 +41,13 @@ class SpanEncoder {
   void Clear();
 
  private:
-  // As many bytes are copied for a name that is not longer: a copy of constant size is a few instructions.
-  static constexpr size_t kNameCopy = 64;
-  struct Prepared {
-    std::string name;       // the field, and at least kNameCopy bytes
-    size_t name_size = 0;   // of the field
-    std::string attribute;  // kNameHexKey, if it is needed
+  // The name, and kNameHexKey if it is needed, as fields. Most are short: these are in one cache line with their size,
+  // and copied with a constant size, which is a few instructions.
+  static constexpr size_t kShort = 56;
+  struct alignas(64) Prepared {
+    size_t size = 0;
+    std::array<char, kShort> start{};
+    std::string all;  // if it is longer than that
   };
   static Prepared Prepare(std::string_view name);
 
