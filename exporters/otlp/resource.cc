@@ -21,6 +21,8 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
+std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
+
 // An empty value is as good as none.
 std::string ValueOf(const GetEnv& getenv, const char* name) {
   const char* const value = getenv(name);
@@ -44,12 +46,12 @@ absl::StatusOr<std::string> PercentDecode(absl::string_view text) {
     const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" has a % without two hex digits behind it"));
+      return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " has a % without two hex digits behind it"));
     }
     decoded += static_cast<char>(high * 16 + low);
     i += 2;
   }
-  if (!IsUtf8(decoded)) return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not UTF-8"));
+  if (!IsUtf8(decoded)) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " is not UTF-8"));
   return decoded;
 }
 
@@ -74,13 +76,13 @@ absl::StatusOr<Pairs> ParseResourceAttributes(std::string_view text) {
     if (entry.empty()) continue;
     const size_t equals = entry.find('=');
     if (equals == absl::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", entry, "\" is not key=value"));
+      return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(entry)), " is not key=value"));
     }
     const absl::StatusOr<std::string> key = PercentDecode(absl::StripAsciiWhitespace(entry.substr(0, equals)));
     const absl::StatusOr<std::string> value = PercentDecode(absl::StripAsciiWhitespace(entry.substr(equals + 1)));
     if (!key.ok()) return key.status();
     if (!value.ok()) return value.status();
-    if (key->empty()) return absl::InvalidArgumentError(absl::StrCat("\"", entry, "\" has no key"));
+    if (key->empty()) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(entry)), " has no key"));
     const auto known = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.first == *key; });
     if (known != attributes.end()) attributes.erase(known);  // the last one counts
     attributes.emplace_back(*key, *value);
@@ -101,9 +103,8 @@ ResourceEnvironment ReadResourceEnvironment(const GetEnv& getenv) {
   if (attributes.ok()) {
     environment.attributes = *std::move(attributes);
   } else {
-    std::string shown;
-    AppendJsonText(std::string(attributes.status().message()), &shown);
-    environment.warnings.push_back(absl::StrCat("OTEL_RESOURCE_ATTRIBUTES is ignored: ", shown));
+    environment.warnings.push_back(
+        absl::StrCat("OTEL_RESOURCE_ATTRIBUTES is ignored: ", attributes.status().message()));
   }
   return environment;
 }

@@ -90,8 +90,11 @@ TEST(ResourceAttributes, OneThatIsBadMakesAllOfThemVoidWithAWarning) {
     EXPECT_TRUE(environment.attributes.empty());
     ASSERT_EQ(environment.warnings.size(), 1u);
     EXPECT_EQ(environment.warnings[0].rfind("OTEL_RESOURCE_ATTRIBUTES is ignored: ", 0), 0u);
-    EXPECT_EQ(environment.warnings[0].find('\n'), std::string::npos);
   }
+  EXPECT_EQ(Read({{"OTEL_RESOURCE_ATTRIBUTES", "a=1,b\n"}}).warnings[0],
+            "OTEL_RESOURCE_ATTRIBUTES is ignored: \"b\" is not key=value");
+  EXPECT_EQ(Read({{"OTEL_RESOURCE_ATTRIBUTES", "a=\n%f\x01"}}).warnings[0],
+            "OTEL_RESOURCE_ATTRIBUTES is ignored: \"%f\\u0001\" has a % without two hex digits behind it");
 }
 
 TEST(ResourceEnvironment, IsDisabledByTrueInAnyCaseAndByNothingElse) {
