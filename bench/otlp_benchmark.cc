@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a span costs the OTLP encoders, beside libprotobuf's generated code, which is given the same spans (built as
-// messages, then serialized), with one message that keeps its memory, which is cheaper here than an arena.
+// messages, then serialized), with one message that keeps its memory, which for plain spans is cheaper than an arena.
 //
 // Kinds of spans: plain (no attributes), op (a named thread, a sequence number; every other one a backward op with its
 // link), kernel (device, stream, launch). 128 names of framework length. A request has 4,096 spans. `bytes/span` is of the
@@ -10,7 +10,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -12,6 +12,9 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
+// Stands for itself.
+bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\'; }
+
 void AppendEscape(uint8_t byte, std::string* out) {
   switch (byte) {
     case '"': *out += "\\\""; return;
@@ -42,7 +45,10 @@ bool AppendJsonText(std::string_view bytes, std::string* out) {
       AppendEscape(byte, out);
       ++i;
     } else if (byte < 0x80) {
-      *out += bytes[i++];
+      const size_t begin = i;
+      while (++i < bytes.size() && IsPlain(static_cast<uint8_t>(bytes[i]))) {
+      }
+      out->append(bytes.substr(begin, i - begin));
     } else if (const size_t length = Utf8Length(bytes.substr(i))) {
       out->append(bytes.substr(i, length));
       i += length;
