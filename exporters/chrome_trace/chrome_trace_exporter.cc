@@ -3,10 +3,6 @@
 
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/export/file/output_path.h"
 #include "runtime/export/file/run_id.h"
+#include "runtime/export/file/target_path.h"
 
 namespace ferret {
 namespace {
@@ -25,35 +22,6 @@ using chrome_trace::TraceTid;
 // Threads without lanes are forgotten beyond this many, so that a program that makes threads for ever costs no memory.
 // Their names are in the file already.
 constexpr size_t kMostThreads = 65536;
-
-std::string CurrentDirectory() {
-  std::string path(4096, '\0');
-  if (getcwd(path.data(), path.size()) == nullptr) return "";
-  path.resize(path.find('\0'));
-  return path == "/" ? path : path + "/";
-}
-
-void WriteLineToStderr(const std::string& text) {
-  // One write, so that lines of several processes do not mix.
-  const std::string line = absl::StrCat("ferret: ", text, "\n");
-  size_t written;
-  WriteAll(SystemFileIo(), STDERR_FILENO, line, &written).IgnoreError();
-}
-
-// The directory that the file, or its missing directories, would be made in.
-absl::Status CheckWritable(const std::string& path) {
-  if (IsStreamTarget(path)) return absl::OkStatus();
-  std::string directory = path.substr(0, path.rfind('/') + 1);
-  while (directory.size() > 1 && access(directory.c_str(), F_OK) != 0 && errno == ENOENT) {
-    directory.resize(directory.rfind('/', directory.size() - 2) + 1);
-  }
-  struct stat status;
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat("cannot write ", path, ": it is a directory"));
-  }
-  if (access(directory.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return FileError(errno, absl::StrCat("cannot write ", path));
-}
 
 }  // namespace
 
@@ -180,7 +148,7 @@ absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Ti
   absl::Status status = WritePiece();
   const absl::Status finished = FinishFile();
   if (status.ok()) status = finished;
-  destination_ = ShownPath(file_->path());
+  destination_ = ShownPath(file_->path(), directory_);
   file_.reset();
   if (status.ok()) status = deferred_error_;
   return status;
@@ -217,7 +185,7 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   }
   file_ = *std::move(opened);
   if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
-  destination_ = ShownPath(file_->path());
+  destination_ = ShownPath(file_->path(), directory_);
   state_.path = destination_;
   state_.events = attempts_ = 0;
   handed_over_ = {};
@@ -284,10 +252,6 @@ std::string ChromeTraceExporter::Tail() {
   if (tail.size() < longest_tail_) tail.insert(tail.size() - 2, longest_tail_ - tail.size(), ' ');
   longest_tail_ = tail.size();
   return tail;
-}
-
-std::string ChromeTraceExporter::ShownPath(const std::string& path) const {
-  return !directory_.empty() && absl::StartsWith(path, directory_) ? path.substr(directory_.size()) : path;
 }
 
 void ChromeTraceExporter::NoteThreads(const EventBatch& batch) {

@@ -80,7 +80,6 @@ class ChromeTraceExporter final : public Exporter {
   absl::Status FinishFile();
   void ForgetWritten();
   std::string Tail();
-  std::string ShownPath(const std::string& path) const;
 
   void NoteGap(const EventBatch& batch);
   void WriteEvents(const EventBatch& batch);

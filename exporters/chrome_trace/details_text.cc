@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 #include "ferret/internal/detail_format.h"
 #include "runtime/events/detail_reader.h"
 #include "runtime/text/json_text.h"

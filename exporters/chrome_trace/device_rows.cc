@@ -11,7 +11,7 @@
 #include "exporters/chrome_trace/details_text.h"
 #include "exporters/chrome_trace/event_writer.h"
 #include "exporters/chrome_trace/metadata_line.h"
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 #include "exporters/chrome_trace/trace_frame.h"
 #include "runtime/text/json_text.h"
 

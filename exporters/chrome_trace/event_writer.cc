@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "exporters/chrome_trace/details_text.h"
 #include "exporters/chrome_trace/metadata_line.h"
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 #include "runtime/text/json_text.h"
 
 namespace ferret::chrome_trace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 
 namespace ferret::chrome_trace {
 

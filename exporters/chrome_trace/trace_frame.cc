@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "absl/strings/str_format.h"
 #include "exporters/chrome_trace/metadata_line.h"
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 #include "runtime/export/file/document_head.h"
 #include "runtime/text/json_text.h"
 

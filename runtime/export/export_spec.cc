@@ -4,6 +4,7 @@
 #include "runtime/export/export_spec.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -113,6 +114,24 @@ absl::StatusOr<ExporterSpec> ParseEntry(string_view text) {
   return spec;
 }
 
+// "300MB", "1.5GB" is not allowed: whole numbers only. 0 if the text is no size.
+uint64_t ParseSize(const std::string& text) {
+  const size_t digits = text.find_first_not_of("0123456789");
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(text.substr(0, digits), &number)) return 0;
+  const std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  uint64_t factor = 0;
+  if (unit.empty()) factor = 1;
+  if (unit == "kB" || unit == "KB") factor = 1000;
+  if (unit == "MB") factor = 1000 * 1000;
+  if (unit == "GB") factor = 1000 * 1000 * 1000;
+  if (unit == "KiB") factor = uint64_t{1} << 10;
+  if (unit == "MiB") factor = uint64_t{1} << 20;
+  if (unit == "GiB") factor = uint64_t{1} << 30;
+  if (factor == 0 || number > std::numeric_limits<uint64_t>::max() / factor) return 0;
+  return number * factor;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view text) {
@@ -169,6 +188,21 @@ absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view 
                                                    " is not a number from ", min, " to ", max));
   }
   return number;
+}
+
+absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_view key) {
+  // A part smaller than a few pieces would consist of frames.
+  constexpr uint64_t kSmallestPart = 1000 * 1000;
+  const std::string* text = FindParameter(spec, key);
+  if (text == nullptr || *text == "0") return 0;
+  const uint64_t bytes = ParseSize(*text);
+  if (bytes < kSmallestPart) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.name, ": ", View(key), "=", *text,
+                     " is not a size from 1MB on; allowed are whole numbers with kB, MB, GB, KiB, MiB, GiB or no "
+                     "unit, and 0 for one file"));
+  }
+  return bytes;
 }
 
 }  // namespace ferret

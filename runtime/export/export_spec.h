@@ -44,6 +44,8 @@ const std::string* FindParameter(const ExporterSpec& spec, std::string_view key)
 // A decimal number between min and max; `absent` if the parameter is not there.
 absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view key, int64_t absent, int64_t min,
                                      int64_t max);
+// At which size an output is split, "300MB": at least 1 MB. 0, for never, if the parameter is "0" or not there.
+absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_view key);
 
 }  // namespace ferret
 

@@ -50,6 +50,7 @@ TEST(OutputPath, PartsOfASplitOutputAreNumbered) {
 
 TEST(OutputPath, ExtensionsOfTracesStayTogether) {
   EXPECT_EQ(InsertBeforeExtension("d.x/w.1.pt.trace.json.gz", "-a"), "d.x/w.1-a.pt.trace.json.gz");
+  EXPECT_EQ(InsertBeforeExtension("run.jsonl.gz", "-a"), "run-a.jsonl.gz");
   EXPECT_EQ(InsertBeforeExtension("t.gz", "-a"), "t-a.gz");
   EXPECT_EQ(InsertBeforeExtension("t.csv", "-a"), "t-a.csv");
   EXPECT_EQ(InsertBeforeExtension("d.x/trace", "-a"), "d.x/trace-a");

@@ -41,8 +41,9 @@ absl::StatusOr<std::unique_ptr<DocumentFile>> DocumentFile::Open(const DocumentF
     absl::StatusOr<std::unique_ptr<FileClaim>> claim = FileClaim::Take(options.path, options.diagnostic);
     if (!claim.ok()) return claim.status();
     file->claim_ = *std::move(claim);
-    file->keeps_units_in_pages_ = !options.gzip;
-    file->file_ = options.gzip ? NewTailFile(file->claim_->fd(), io) : NewGapFile(file->claim_->fd(), io);
+    const bool has_gaps = options.has_tail && !options.gzip;
+    file->keeps_units_in_pages_ = has_gaps;
+    file->file_ = has_gaps ? NewGapFile(file->claim_->fd(), io) : NewTailFile(file->claim_->fd(), io);
   }
   if (options.gzip) file->gzip_.emplace(options.gzip_level);
   return file;

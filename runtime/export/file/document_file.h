@@ -31,6 +31,9 @@ struct DocumentFileOptions {
   std::string path;
   bool gzip = false;
   int gzip_level = GzipEncoder::kDefaultLevel;
+  // False for a text that is complete after each piece, such as lines: every tail but the last one is empty, and nothing
+  // but pieces is ever in the file.
+  bool has_tail = true;
   std::string run_id;
   DiagnosticFn diagnostic;
   FileIo* io = nullptr;  // the system's

@@ -43,9 +43,8 @@ std::string InflateStart(std::string bytes) {
   return text;
 }
 
-// The value of `"key": value` up to a comma, a quote or the end of the line, without its opening quote.
-std::string_view ValueOf(std::string_view text, std::string_view key) {
-  const std::string wanted = absl::StrCat("\"", std::string(key), "\": ");
+// What stands behind `wanted`, up to a comma, a quote or the end of the line, without its opening quote.
+std::string_view ValueBehind(std::string_view text, const std::string& wanted) {
   const size_t at = text.find(wanted);
   if (at == std::string_view::npos) return {};
   std::string_view value = text.substr(at + wanted.size());
@@ -58,9 +57,14 @@ std::string_view ValueOf(std::string_view text, std::string_view key) {
 DocumentHead ReadDocumentHead(const std::string& path) {
   std::string text = ReadStart(path);
   if (text.size() > 2 && text[0] == '\x1f' && text[1] == '\x8b') text = InflateStart(std::move(text));
+  const auto value_of = [&text](const char* key, const char* attribute, const char* type) {
+    const std::string_view value = ValueBehind(text, absl::StrCat("\"", key, "\": "));
+    if (!value.empty()) return value;
+    return ValueBehind(text, absl::StrCat("{\"key\":\"", attribute, "\",\"value\":{\"", type, "\":"));
+  };
   DocumentHead head;
-  head.run_id = std::string(ValueOf(text, kRunIdKey));
-  const std::string_view pid = ValueOf(text, kPidKey);
+  head.run_id = std::string(value_of(kRunIdKey, kRunIdAttribute, "stringValue"));
+  const std::string_view pid = value_of(kPidKey, kPidAttribute, "intValue");
   if (!absl::SimpleAtoi(absl::string_view(pid.data(), pid.size()), &head.pid)) head.pid = 0;
   return head;
 }

@@ -11,9 +11,12 @@
 
 namespace ferret {
 
-// Keys that a document has within its first 8 KiB, each written as `"key": value`.
+// What a document has within its first 8 KiB: these keys, each written as `"key": value`.
 inline constexpr char kRunIdKey[] = "ferret_run_id";
 inline constexpr char kPidKey[] = "ferret_pid";
+// Or else these, as attributes in OTLP/JSON: {"key":"…","value":{"stringValue":"…"}}, "intValue".
+inline constexpr char kRunIdAttribute[] = "ferret.run_id";
+inline constexpr char kPidAttribute[] = "process.pid";
 
 struct DocumentHead {
   std::string run_id;  // empty if the file is not one of Ferret's

@@ -49,7 +49,7 @@ std::string InsertBeforeExtension(std::string_view path, std::string_view text) 
   const size_t slash = path.rfind('/');
   const size_t name = slash == std::string_view::npos ? 0 : slash + 1;
   std::string_view stem = path;
-  constexpr std::array<std::string_view, 4> kChain = {".gz", ".json", ".trace", ".pt"};
+  constexpr std::array<std::string_view, 5> kChain = {".gz", ".jsonl", ".json", ".trace", ".pt"};
   for (std::string_view extension : kChain) {
     const size_t file_name_size = stem.size() - name;
     if (file_name_size > extension.size() && stem.substr(stem.size() - extension.size()) == extension) {

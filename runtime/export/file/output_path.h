@@ -34,8 +34,8 @@ absl::Status CheckPathPattern(std::string_view pattern);
 // are started with one environment and must not write one file.
 std::string ExpandPath(std::string_view pattern, const PathContext& context);
 
-// "out/trace.json.gz" and "-rank1" make "out/trace-rank1.json.gz". What counts as extensions: .gz, .json, .trace and
-// .pt in this order from the end, each optional, or else whatever follows the last dot.
+// "out/trace.json.gz" and "-rank1" make "out/trace-rank1.json.gz". What counts as extensions: .gz, .jsonl, .json,
+// .trace and .pt in this order from the end, each optional, or else whatever follows the last dot.
 std::string InsertBeforeExtension(std::string_view path, std::string_view text);
 
 }  // namespace ferret

@@ -5,8 +5,8 @@
 //
 // Every function writes at `at` and returns the end of what it wrote.
 
-#ifndef FERRET_EXPORTERS_CHROME_TRACE_NUMBER_TEXT_H_
-#define FERRET_EXPORTERS_CHROME_TRACE_NUMBER_TEXT_H_
+#ifndef FERRET_RUNTIME_TEXT_NUMBER_TEXT_H_
+#define FERRET_RUNTIME_TEXT_NUMBER_TEXT_H_
 
 #include <charconv>
 #include <cmath>
@@ -14,11 +14,11 @@
 #include <cstring>
 #include <string_view>
 
-namespace ferret::chrome_trace {
+namespace ferret {
 
 inline constexpr size_t kNumberChars = 32;  // the most that any of these writes
 
-namespace internal {
+namespace number_text_internal {
 
 struct DigitPairs {
   char text[200];
@@ -60,14 +60,14 @@ inline char* WriteBelow1e8(char* at, uint32_t value) {
   return Write4(WriteBelow10000(at, value / 10000), value % 10000);
 }
 
-}  // namespace internal
+}  // namespace number_text_internal
 
 inline char* WriteUnsigned(char* at, uint64_t value) {
   constexpr uint64_t k1e8 = 100000000;
-  if (value < k1e8) return internal::WriteBelow1e8(at, static_cast<uint32_t>(value));
+  if (value < k1e8) return number_text_internal::WriteBelow1e8(at, static_cast<uint32_t>(value));
   const uint64_t high = value / k1e8;
-  at = high < k1e8 ? internal::WriteBelow1e8(at, static_cast<uint32_t>(high)) : WriteUnsigned(at, high);
-  return internal::Write8(at, static_cast<uint32_t>(value % k1e8));
+  at = high < k1e8 ? number_text_internal::WriteBelow1e8(at, static_cast<uint32_t>(high)) : WriteUnsigned(at, high);
+  return number_text_internal::Write8(at, static_cast<uint32_t>(value % k1e8));
 }
 
 inline char* WriteSigned(char* at, int64_t value) {
@@ -83,7 +83,7 @@ inline char* WriteMicros(char* at, int64_t ns) {
   const uint32_t rest = static_cast<uint32_t>(value % 1000);
   *at++ = '.';
   *at++ = static_cast<char>('0' + rest / 100);
-  return internal::WritePair(at, rest % 100);
+  return number_text_internal::WritePair(at, rest % 100);
 }
 
 // The shortest text that reads back as the same double. JSON has no NaN and no infinity: they are quoted.
@@ -94,6 +94,6 @@ inline char* WriteDouble(char* at, double value) {
   return at + text.size();
 }
 
-}  // namespace ferret::chrome_trace
+}  // namespace ferret
 
-#endif  // FERRET_EXPORTERS_CHROME_TRACE_NUMBER_TEXT_H_
+#endif  // FERRET_RUNTIME_TEXT_NUMBER_TEXT_H_

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/chrome_trace/number_text.h"
+#include "runtime/text/number_text.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-namespace ferret::chrome_trace {
+namespace ferret {
 namespace {
 
 template <typename Writer, typename Value>
@@ -61,4 +61,4 @@ TEST(NumberText, NotANumberAndInfinityAreQuoted) {
 }
 
 }  // namespace
-}  // namespace ferret::chrome_trace
+}  // namespace ferret

@@ -1,0 +1,76 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// SpanEncoder: spans as one protobuf message, ExportTraceServiceRequest.
+//
+// A span's size is computed first and the span then written once, into the place where it stays. What is around the spans
+// (resource, scope, and the lengths of both) is written in front of them at the end, into room that was left for it. What
+// all spans have in common is copied in one piece, and so is what all spans of one name have.
+//
+// One thread at a time.
+
+#ifndef FERRET_EXPORTERS_OTLP_SPAN_ENCODER_H_
+#define FERRET_EXPORTERS_OTLP_SPAN_ENCODER_H_
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "exporters/otlp/attributes.h"
+#include "exporters/otlp/name_cache.h"
+#include "exporters/otlp/resource.h"
+#include "exporters/otlp/span.h"
+#include "exporters/otlp/wire.h"
+
+namespace ferret::otlp {
+
+class SpanEncoder {
+ public:
+  using Attributes = ProtoAttributes;
+
+  SpanEncoder(const TraceId& trace_id, const Resource& resource);
+
+  void AddSpan(const Span& span);
+  // Appends a Span.Event to `events`. The attributes are a list of kEventAttributes.
+  static void AppendEvent(int64_t time_ns, std::string_view name, std::string_view attributes, std::string* events);
+
+  // Of what was added since Clear, roughly.
+  size_t bytes() const { return out_.size(); }
+  size_t spans() const { return spans_; }
+  RequestBody Finish();
+  void Clear();
+
+ private:
+  // The name, and kNameHexKey if it is needed, as fields. Most are short: these are in one cache line with their size,
+  // and copied with a constant size, which is a few instructions.
+  static constexpr size_t kShort = 56;
+  struct alignas(64) Prepared {
+    size_t size = 0;
+    std::array<char, kShort> start{};
+    std::string all;  // if it is longer than that
+  };
+  static Prepared Prepare(std::string_view name);
+
+  // Fields that every span has: trace id, span id, parent, kind, start, end, flags. Where in them the values are:
+  static constexpr size_t kIdAt = 18 + 2;
+  static constexpr size_t kParentAt = kIdAt + 8 + 2;
+  static constexpr size_t kStartAt = kParentAt + 8 + 2 + 1;
+  static constexpr size_t kEndAt = kStartAt + 8 + 1;
+  static constexpr size_t kCommonBytes = kEndAt + 8 + 6;
+  static constexpr size_t kParentBytes = 10;
+  // In a link: behind its own tag and length, and the trace id.
+  static constexpr size_t kLinkSpanAt = 2 + 18 + 2;
+
+  std::array<char, kCommonBytes> common_;
+  std::string link_;  // the whole field
+  std::string resource_;  // the whole field
+  std::string scope_;     // the whole field
+  size_t head_room_;
+  NameCache<Prepared> names_;
+  ByteBuffer out_;
+  size_t spans_ = 0;
+};
+
+}  // namespace ferret::otlp
+
+#endif  // FERRET_EXPORTERS_OTLP_SPAN_ENCODER_H_
