@@ -69,7 +69,7 @@ class BatchSpans {
     const bool on_device = event.device_type != DeviceType::kCpu;
     const int64_t parent = on_device ? LaunchedBy(event) : event.parent_id;
     span.parent = parent > 0 ? ids_.OfEvent(parent) : run_;
-    if (event.forward_id > 0) span.forward = ids_.OfEvent(event.forward_id);
+    if (event.forward_id > 0) span.linked = ids_.OfEvent(event.forward_id);
     span.name = event.name;
     span.name_id = event.name_id;
     span.start_ns = event.start_ns;

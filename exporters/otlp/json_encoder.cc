@@ -12,8 +12,18 @@ namespace {
 // Beside the pieces that have sizes of their own: literals, ids and times.
 constexpr size_t kRestBytes = 512;
 
-constexpr std::string_view kFlagsText = "\"flags\":257}";
-static_assert(kSpanFlags == 257);
+constexpr std::string_view kFlagsKey = "\"flags\":";
+
+// Every span begins with these, and goes on with its link if it has one.
+constexpr std::string_view kTraceText = "{\"traceId\":\"";
+constexpr std::string_view kIdText = "\",\"spanId\":\"";
+constexpr std::string_view kParentText = "\",\"parentSpanId\":\"";
+constexpr std::string_view kLinkText = "\",\"links\":[{\"traceId\":\"";
+constexpr size_t kTraceChars = 2 * sizeof(TraceId);
+constexpr size_t kSpanChars = 2 * sizeof(SpanId);
+constexpr size_t kIdAt = kTraceText.size() + kTraceChars + kIdText.size();
+constexpr size_t kParentAt = kIdAt + kSpanChars + kParentText.size();
+constexpr size_t kLinkTraceAt = kParentAt + kSpanChars + kLinkText.size();
 
 // Two hex digits a byte.
 char* PutHex(char* at, SpanId id) {
@@ -21,6 +31,8 @@ char* PutHex(char* at, SpanId id) {
   for (int shift = 60; shift >= 0; shift -= 4) *at++ = kDigits[id >> shift & 15];
   return at;
 }
+
+void PutTrace(char* at, const TraceId& trace) { PutBytes(at, HexText({trace.data(), trace.size()})); }
 
 std::string_view WithoutComma(std::string_view list) {
   if (!list.empty()) list.remove_suffix(1);
@@ -42,18 +54,20 @@ JsonEncoder::JsonEncoder(const TraceId& trace_id, const Resource& resource) {
   JsonAttributes attributes(kResourceAttributes);
   resource.AppendTo(&attributes);
   tail_ = "]}],\"resource\":{\"attributes\":[" + std::string(WithoutComma(attributes.view())) + "]}}]}\n";
-  begin_ = "{\"traceId\":\"" + trace + "\",\"spanId\":\"";
-  link_ = "\"links\":[{\"traceId\":\"" + trace + "\",\"spanId\":\"";
-  JsonAttributes link_attributes(kLinkAttributes);
-  link_attributes.Text(kLinkTypeKey, kForwardLink);
-  link_end_ = "\",\"attributes\":[" + std::string(WithoutComma(link_attributes.view())) + "]," +
-              std::string(kFlagsText) + "],";
+  begin_ = std::string(kTraceText) + trace + std::string(kIdText);
+  link_ = std::string(kLinkText) + trace + std::string(kIdText);
+  for (size_t type = 0; type < kLinkTypeCount; ++type) {
+    JsonAttributes link_attributes(kLinkAttributes);
+    link_attributes.Text(kLinkTypeKey, kLinkTypeTexts[type]);
+    link_ends_[type] = "\",\"attributes\":[" + std::string(WithoutComma(link_attributes.view())) + "]," +
+                       std::string(kFlagsKey) + std::to_string(kSpanFlags) + "}],";
+  }
   Clear();
 }
 
 JsonEncoder::Prepared JsonEncoder::Prepare(std::string_view name) {
   Prepared prepared;
-  prepared.name = "\",\"name\":\"";
+  prepared.name = "\"name\":\"";
   if (!AppendName(name, &prepared.name)) {
     JsonAttributes attribute(kSpanAttributes);
     attribute.Text(kNameHexKey, HexText(name));
@@ -65,11 +79,20 @@ JsonEncoder::Prepared JsonEncoder::Prepare(std::string_view name) {
 
 void JsonEncoder::AddSpan(const Span& span) {
   const Prepared& name = names_.Get(span.name, span.name_id, &Prepare);
+  const std::string& link_end = link_ends_[static_cast<size_t>(span.link_type)];
   const size_t attributes = name.attribute.size() + span.track.size() + span.attributes.size();
-  char* at = out_.Room(begin_.size() + name.name.size() + attributes + link_.size() + link_end_.size() +
+  std::string state;
+  if (!span.trace_state.empty()) AppendJsonText(span.trace_state, &state);
+  char* at = out_.Room(begin_.size() + name.name.size() + attributes + link_.size() + link_end.size() + state.size() +
                        span.events.size() + kRestBytes);
+  last_ = out_.size();
   at = PutHex(PutBytes(at, begin_), span.id);
-  if (span.parent != 0) at = PutHex(PutBytes(at, "\",\"parentSpanId\":\""), span.parent);
+  if (span.parent != 0) at = PutHex(PutBytes(at, kParentText), span.parent);
+  if (span.linked != 0) {
+    at = PutBytes(PutHex(PutBytes(at, link_), span.linked), link_end);
+  } else {
+    at = PutBytes(at, "\",");
+  }
   at = WriteUnsigned(PutBytes(at, name.name), UnixNano(span.start_ns));
   at = PutBytes(at, "\",\"endTimeUnixNano\":\"");
   at = WriteUnsigned(at, std::max(UnixNano(span.start_ns), UnixNano(span.end_ns)));
@@ -83,12 +106,16 @@ void JsonEncoder::AddSpan(const Span& span) {
     at = PutBytes(PutBytes(at, "\"events\":["), span.events);
     at = PutBytes(at - 1, "],");
   }
-  if (span.forward != 0) at = PutBytes(PutHex(PutBytes(at, link_), span.forward), link_end_);
-  at = PutBytes(at, kFlagsText);
-  *at++ = ',';
+  if (!state.empty()) at = PutBytes(PutBytes(PutBytes(at, "\"traceState\":\""), state), "\",");
+  at = WriteUnsigned(PutBytes(at, kFlagsKey), span.flags);
+  at = PutBytes(at, "},");
   out_.End(at);
   ++spans_;
 }
+
+void JsonEncoder::SetTrace(char* span, const TraceId& trace) { PutTrace(span + kTraceText.size(), trace); }
+void JsonEncoder::SetParent(char* span, SpanId parent) { PutHex(span + kParentAt, parent); }
+void JsonEncoder::SetLinkTrace(char* span, const TraceId& trace) { PutTrace(span + kLinkTraceAt, trace); }
 
 void JsonEncoder::AppendEvent(int64_t time_ns, std::string_view name, std::string_view attributes,
                               std::string* events) {
@@ -118,6 +145,7 @@ RequestBody JsonEncoder::Finish() {
 void JsonEncoder::Clear() {
   out_.Clear();
   out_.Append(head_);
+  last_ = out_.size();
   spans_ = 0;
   finished_ = false;
 }

@@ -11,6 +11,7 @@
 #ifndef FERRET_EXPORTERS_OTLP_JSON_ENCODER_H_
 #define FERRET_EXPORTERS_OTLP_JSON_ENCODER_H_
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,15 @@ class JsonEncoder {
 
   // As SpanEncoder's.
   void AddSpan(const Span& span);
+  std::string_view last() const { return out_.view().substr(last_); }
+  void AddEncoded(std::string_view span) {
+    out_.Append(span);
+    ++spans_;
+  }
+  static void SetTrace(char* span, const TraceId& trace);
+  static void SetParent(char* span, SpanId parent);
+  static void SetLinkTrace(char* span, const TraceId& trace);
+
   static void AppendEvent(int64_t time_ns, std::string_view name, std::string_view attributes, std::string* events);
   size_t bytes() const { return out_.size() + tail_.size(); }
   size_t spans() const { return spans_; }
@@ -38,7 +48,7 @@ class JsonEncoder {
 
  private:
   struct Prepared {
-    std::string name;       // from the parent's closing quote to the start time's opening one
+    std::string name;       // from its key to the start time's opening one
     std::string attribute;  // kNameHexKey, if it is needed
   };
   static Prepared Prepare(std::string_view name);
@@ -47,10 +57,11 @@ class JsonEncoder {
   std::string tail_;       // from behind the last one
   std::string begin_;      // of a span, up to its id
   std::string link_;       // up to the id of the linked span
-  std::string link_end_;   // from behind it
+  std::array<std::string, kLinkTypeCount> link_ends_;  // from behind it
   NameCache<Prepared> names_;
   ByteBuffer out_;
   size_t spans_ = 0;
+  size_t last_ = 0;  // where the latest span begins
   bool finished_ = false;
 };
 

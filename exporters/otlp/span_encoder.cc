@@ -12,9 +12,13 @@ namespace ferret::otlp {
 namespace {
 
 constexpr char kFlagsTag[] = {static_cast<char>(0x85), 0x01};  // field 16, fixed32
-constexpr char kFlags[] = {static_cast<char>(kSpanFlags & 0xff), static_cast<char>(kSpanFlags >> 8), 0, 0};
 
 std::string_view View(const char* bytes, size_t size) { return {bytes, size}; }
+
+char* PutFlags(char* at, uint32_t flags) {
+  for (int i = 0; i < 4; ++i) *at++ = static_cast<char>(flags >> 8 * i);
+  return at;
+}
 
 std::string Field(uint32_t number, std::string_view bytes) {
   std::string field(1 + kMaxVarintBytes + bytes.size(), '\0');
@@ -22,6 +26,7 @@ std::string Field(uint32_t number, std::string_view bytes) {
   return field;
 }
 
+// Big endian.
 char* PutSpanId(char* at, SpanId id) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   id = __builtin_bswap64(id);
@@ -50,14 +55,17 @@ SpanEncoder::SpanEncoder(const TraceId& trace_id, const Resource& resource) {
   *at++ = Tag(8, kFixed64);
   at = PutFixed64(at, 0);
   at = PutBytes(at, View(kFlagsTag, sizeof(kFlagsTag)));
-  PutBytes(at, View(kFlags, sizeof(kFlags)));
+  PutFlags(at, kSpanFlags);
 
-  ProtoAttributes link_attributes(kLinkAttributes);
-  link_attributes.Text(kLinkTypeKey, kForwardLink);
-  std::string link = Field(1, trace) + Field(2, std::string(sizeof(SpanId), '\0'));
-  link.append(link_attributes.view());
-  link.append(1, Tag(6, kFixed32)).append(kFlags, sizeof(kFlags));
-  link_ = Field(13, link);
+  for (size_t type = 0; type < kLinkTypeCount; ++type) {
+    ProtoAttributes attributes(kLinkAttributes);
+    attributes.Text(kLinkTypeKey, kLinkTypeTexts[type]);
+    char flags[1 + sizeof(uint32_t)] = {Tag(6, kFixed32)};
+    PutFlags(flags + 1, kSpanFlags);
+    std::string link = Field(1, trace) + Field(2, std::string(sizeof(SpanId), '\0'));
+    link.append(attributes.view()).append(flags, sizeof(flags));
+    links_[type] = Field(13, link);
+  }
 
   ProtoAttributes resource_attributes(kResourceAttributes);
   resource.AppendTo(&resource_attributes);
@@ -88,10 +96,12 @@ SpanEncoder::Prepared SpanEncoder::Prepare(std::string_view name) {
 void SpanEncoder::AddSpan(const Span& span) {
   const Prepared& name = names_.Get(span.name, span.name_id, &Prepare);
   const size_t common_bytes = span.parent != 0 ? kCommonBytes : kCommonBytes - kParentBytes;
-  const size_t link_bytes = span.forward != 0 ? link_.size() : 0;
-  const size_t size = common_bytes + name.size + span.track.size() + span.attributes.size() + link_bytes +
-                      span.events.size();
+  const std::string_view link = span.linked != 0 ? std::string_view(links_[static_cast<size_t>(span.link_type)]) : "";
+  const size_t state_bytes = span.trace_state.empty() ? 0 : FieldBytes(span.trace_state.size());
+  const size_t size = common_bytes + name.size + span.track.size() + span.attributes.size() + link.size() +
+                      span.events.size() + state_bytes;
   char* at = out_.Room(1 + kMaxVarintBytes + size + kShort);
+  last_ = out_.size();
   *at++ = Tag(2, kBytes);
   at = PutVarint(at, size);
 
@@ -101,11 +111,17 @@ void SpanEncoder::AddSpan(const Span& span) {
   PutSpanId(common + kParentAt, span.parent);
   PutFixed64(common + kStartAt, UnixNano(span.start_ns));
   PutFixed64(common + kEndAt, std::max(UnixNano(span.start_ns), UnixNano(span.end_ns)));
+  PutFlags(common + kFlagsAt, span.flags);
   at += kCommonBytes;
   if (span.parent == 0) {
     char* const field = common + kParentAt + sizeof(SpanId) - kParentBytes;
     std::memmove(field, field + kParentBytes, static_cast<size_t>(at - field) - kParentBytes);
     at -= kParentBytes;
+  }
+  if (span.linked != 0) {
+    PutBytes(at, link);
+    PutSpanId(at + kLinkSpanAt, span.linked);
+    at += link.size();
   }
   if (name.size <= kShort) {
     std::memcpy(at, name.start.data(), kShort);  // what is too much is written over
@@ -115,13 +131,29 @@ void SpanEncoder::AddSpan(const Span& span) {
   }
   at = PutBytes(at, span.track);
   at = PutBytes(at, span.attributes);
-  if (span.forward != 0) {
-    char* const link = at;
-    at = PutBytes(at, link_);
-    PutSpanId(link + kLinkSpanAt, span.forward);
-  }
-  out_.End(PutBytes(at, span.events));
+  at = PutBytes(at, span.events);
+  if (state_bytes > 0) at = PutField(at, Tag(3, kBytes), span.trace_state);
+  out_.End(at);
   ++spans_;
+}
+
+namespace {
+
+// Behind a span's tag and length.
+char* Fields(char* span) {
+  while ((*++span & 0x80) != 0) {
+  }
+  return span + 1;
+}
+
+}  // namespace
+
+void SpanEncoder::SetTrace(char* span, const TraceId& trace) {
+  std::memcpy(Fields(span) + kTraceAt, trace.data(), trace.size());
+}
+void SpanEncoder::SetParent(char* span, SpanId parent) { PutSpanId(Fields(span) + kParentAt, parent); }
+void SpanEncoder::SetLinkTrace(char* span, const TraceId& trace) {
+  std::memcpy(Fields(span) + kCommonBytes + kLinkTraceAt, trace.data(), trace.size());
 }
 
 void SpanEncoder::AppendEvent(int64_t time_ns, std::string_view name, std::string_view attributes,
@@ -154,6 +186,7 @@ RequestBody SpanEncoder::Finish() {
 void SpanEncoder::Clear() {
   out_.Clear();
   out_.Resize(head_room_);
+  last_ = head_room_;
   spans_ = 0;
 }
 

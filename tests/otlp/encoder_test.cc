@@ -62,17 +62,16 @@ TEST(Encoder, WritesExactlyThisLineForASmallRequest) {
   EXPECT_EQ(spans,
             "{\"resourceSpans\":[{\"scopeSpans\":[{\"scope\":{\"name\":\"ferret\",\"version\":\"" + std::string(kVersion) +
                 "\"},\"spans\":[{\"traceId\":\"" + trace + "\",\"spanId\":\"" + hex(2) + "\",\"parentSpanId\":\"" +
-                hex(1) +
-                "\",\"name\":\"aten::\\\"mm\\\"\",\"kind\":1,\"startTimeUnixNano\":\"1757000000123457789\","
+                hex(1) + "\",\"links\":[{\"traceId\":\"" + trace + "\",\"spanId\":\"" + hex(1) +
+                "\",\"attributes\":[{\"key\":\"ferret.link.type\",\"value\":{\"stringValue\":\"forward\"}}],"
+                "\"flags\":257}],"
+                "\"name\":\"aten::\\\"mm\\\"\",\"kind\":1,\"startTimeUnixNano\":\"1757000000123457789\","
                 "\"endTimeUnixNano\":\"1757000000123459789\",\"attributes\":["
                 "{\"key\":\"thread.id\",\"value\":{\"intValue\":\"917\"}},"
                 "{\"key\":\"thread.name\",\"value\":{\"stringValue\":\"main\"}},"
                 "{\"key\":\"ferret.sequence_nr\",\"value\":{\"intValue\":\"41\"}},"
                 "{\"key\":\"ferret.thread\",\"value\":{\"intValue\":\"1\"}},"
-                "{\"key\":\"ferret.fwd_thread\",\"value\":{\"intValue\":\"1\"}}],"
-                "\"links\":[{\"traceId\":\"" + trace + "\",\"spanId\":\"" + hex(1) +
-                "\",\"attributes\":[{\"key\":\"ferret.link.type\",\"value\":{\"stringValue\":\"forward\"}}],"
-                "\"flags\":257}],\"flags\":257}]}]");
+                "{\"key\":\"ferret.fwd_thread\",\"value\":{\"intValue\":\"1\"}}],\"flags\":257}]}]");
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_LT(line.find(hex(2)), 1000u) << "a collector tells files apart by their first thousand bytes";
 }
