@@ -41,7 +41,9 @@ class BatchSpans {
  public:
   using Attributes = typename Encoder::Attributes;
 
-  BatchSpans(const SpanIds& ids, Encoder* encoder) : ids_(ids), run_(ids.OfRun()), encoder_(encoder) {}
+  // With `link_kernels`, device work is under the run's span, with a link to the scope that launched it.
+  BatchSpans(const SpanIds& ids, Encoder* encoder, bool link_kernels = false)
+      : ids_(ids), run_(ids.OfRun()), link_kernels_(link_kernels), encoder_(encoder) {}
 
   // Names of threads. First of all for each batch.
   void Note(const EventBatch& batch) {
@@ -52,10 +54,10 @@ class BatchSpans {
     last_track_ = kNoTrack;
   }
 
-  void AddRun(const SessionInfo& info) {
+  // `span` has what the caller knows of it: a parent in another process.
+  void AddRun(const SessionInfo& info, Span span = {}) {
     Attributes attributes(kSpanAttributes);
     for (const auto& [name, value] : info.options) attributes.Text(absl::StrCat("ferret.option.", name), value);
-    Span span;
     span.id = run_;
     span.name = "Ferret Run";
     span.start_ns = span.end_ns = info.start_ns;
@@ -63,13 +65,18 @@ class BatchSpans {
     encoder_->AddSpan(span);
   }
 
-  void AddEvent(const FunctionEvent& event) {
+  // Returns what it told the encoder, whose texts live until the next call.
+  Span AddEvent(const FunctionEvent& event) {
     Span span;
     span.id = ids_.OfEvent(event.id);
     const bool on_device = event.device_type != DeviceType::kCpu;
     const int64_t parent = on_device ? LaunchedBy(event) : event.parent_id;
     span.parent = parent > 0 ? ids_.OfEvent(parent) : run_;
     if (event.forward_id > 0) span.linked = ids_.OfEvent(event.forward_id);
+    if (link_kernels_ && on_device && parent > 0) {
+      span.linked = std::exchange(span.parent, run_);
+      span.link_type = LinkType::kLaunch;
+    }
     span.name = event.name;
     span.name_id = event.name_id;
     span.start_ns = event.start_ns;
@@ -79,25 +86,28 @@ class BatchSpans {
     DescribeEvent(event, &attributes_);
     span.attributes = attributes_.view();
     encoder_->AddSpan(span);
+    return span;
   }
 
   // At most kMostCarried, and at least one.
-  void AddInstants(const InstantEvent* from, size_t count) {
-    AddCarrier("Ferret Instants", from, count, [this](const InstantEvent& instant) {
+  Span AddInstants(const InstantEvent* from, size_t count) {
+    return AddCarrier("Ferret Instants", from, count, [this](const InstantEvent& instant) {
       DescribeInstant(instant, &moment_);
       return instant.kind == InstantEvent::Kind::kLoss ? std::string_view("Ferret: scopes lost") : instant.name;
     });
   }
-  void AddMemory(const MemoryEvent* from, size_t count) {
-    AddCarrier("Ferret Memory", from, count, [this](const MemoryEvent& event) {
+  Span AddMemory(const MemoryEvent* from, size_t count) {
+    return AddCarrier("Ferret Memory", from, count, [this](const MemoryEvent& event) {
       DescribeMemory(event, event.scope_id > 0 ? ids_.OfEvent(event.scope_id) : 0, &moment_);
       return std::string_view(event.out_of_memory ? "[OutOfMemory]" : "[memory]");
     });
   }
 
-  // The last span: what was recorded and what was lost.
-  void AddRecord(const ExportProgress& progress, uint64_t events, int64_t time_ns) {
+  // The last span: what was recorded and what was lost. `add` may add attributes.
+  template <typename Add>
+  void AddRecord(const ExportProgress& progress, uint64_t events, int64_t time_ns, const Add& add) {
     Attributes attributes(kSpanAttributes);
+    add(&attributes);
     const auto count = [&](std::string_view key, uint64_t value) {
       attributes.Int(key, static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)));
     };
@@ -190,7 +200,7 @@ class BatchSpans {
   }
 
   template <typename Moment, typename Describe>
-  void AddCarrier(std::string_view name, const Moment* from, size_t count, const Describe& describe) {
+  Span AddCarrier(std::string_view name, const Moment* from, size_t count, const Describe& describe) {
     Span span;
     span.id = ids_.OfCarrier(carriers_++);
     span.parent = run_;
@@ -206,10 +216,12 @@ class BatchSpans {
     }
     span.events = carried_;
     encoder_->AddSpan(span);
+    return span;
   }
 
   const SpanIds ids_;
   const SpanId run_;
+  const bool link_kernels_;
   Encoder* const encoder_;
   uint64_t carriers_ = 0;
 

@@ -183,7 +183,7 @@ absl::Status OtlpFileExporter::FinishFile(bool with_record) {
 }
 
 std::string OtlpFileExporter::RecordLine() {
-  spans_->AddRecord(progress_, events_, latest_ns_);
+  spans_->AddRecord(progress_, events_, latest_ns_, [](otlp::JsonAttributes*) {});
   std::string line(encoder_->Finish().bytes);
   encoder_->Clear();
   return line;

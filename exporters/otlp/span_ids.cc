@@ -53,16 +53,30 @@ uint64_t HashOf(uint64_t seed, const ProcessKey& key) {
   return hash.value();
 }
 
+TraceId TraceOf(uint64_t high, uint64_t low) {
+  if (high == 0 && low == 0) low = 1;  // all zeros is no trace
+  TraceId id;
+  for (size_t i = 0; i < 8; ++i) {
+    id[i] = static_cast<char>(high >> (56 - 8 * i));
+    id[8 + i] = static_cast<char>(low >> (56 - 8 * i));
+  }
+  return id;
+}
+
 }  // namespace
 
-SpanIds::SpanIds(const ProcessKey& key) : seed_(HashOf(3, key)) {
-  const uint64_t high = HashOf(1, key);
-  uint64_t low = HashOf(2, key);
-  if (high == 0 && low == 0) low = 1;  // all zeros is no trace
-  for (size_t i = 0; i < 8; ++i) {
-    trace_id_[i] = static_cast<char>(high >> (56 - 8 * i));
-    trace_id_[8 + i] = static_cast<char>(low >> (56 - 8 * i));
-  }
+SpanIds::SpanIds(const ProcessKey& key)
+    : trace_id_(TraceOf(HashOf(1, key), HashOf(2, key))), seed_(HashOf(3, key)), job_(key.job), rank_(key.rank) {}
+
+TraceId SpanIds::TraceOfStep(int64_t number) const {
+  const auto half = [&](uint64_t seed) {
+    Hash hash(seed);
+    hash.Add(job_);
+    hash.Add(static_cast<uint64_t>(rank_));
+    hash.Add(static_cast<uint64_t>(number));
+    return hash.value();
+  };
+  return TraceOf(half(4), half(5));
 }
 
 }  // namespace ferret::otlp

@@ -38,7 +38,10 @@ class SpanIds {
   explicit SpanIds(const ProcessKey& key);
 
   const TraceId& trace_id() const { return trace_id_; }
-  // Different for different events, and from those below; never 0. Event ids are positive.
+  // Of the step with that number: the same in all sessions of the job's rank, so after a restart too.
+  TraceId TraceOfStep(int64_t number) const;
+
+  // Different for different events, and from those below; never 0. Event ids are positive, and below 2^61.
   SpanId OfEvent(int64_t event_id) const { return OfInput(static_cast<uint64_t>(event_id)); }
   // The span that everything without a parent has as its parent.
   SpanId OfRun() const { return OfInput(0); }
@@ -46,6 +49,9 @@ class SpanIds {
   SpanId OfRecord() const { return OfInput(~uint64_t{0}); }
   // The n-th span that carries instants, from 0.
   SpanId OfCarrier(uint64_t n) const { return OfInput(~uint64_t{1} - n); }
+  // The root of the n-th step of the session, and its phases.
+  SpanId OfStep(uint64_t n) const { return OfInput(uint64_t{1} << 61 | n); }
+  SpanId OfPhase(uint64_t n, uint8_t phase) const { return OfInput(uint64_t{1} << 62 | n << 8 | phase); }
 
  private:
   // The finalizer of SplitMix64: a bijection, so different inputs have different ids.
@@ -62,6 +68,8 @@ class SpanIds {
 
   TraceId trace_id_;
   uint64_t seed_;
+  std::string job_;
+  int rank_;
 };
 
 }  // namespace ferret::otlp

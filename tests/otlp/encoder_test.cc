@@ -247,7 +247,7 @@ TEST(Encoder, TheRecordSaysWhatWasLost) {
   progress.lost[LossReason::kPoolExhausted] = 3;
   progress.device.asked = 5;
   progress.device[DeviceLoss::kCapture] = 2;
-  encoding.spans.AddRecord(progress, 12, kStartNs + 5);
+  encoding.spans.AddRecord(progress, 12, kStartNs + 5, [](auto*) {});
   const DecodedSpan span = SpansOf(Decode(encoding.Take()))[0];
   Attributes attributes = AttributesOf(span.attributes());
   EXPECT_EQ(span.name(), "Ferret Record");
