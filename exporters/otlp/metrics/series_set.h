@@ -50,8 +50,8 @@ class SeriesSet {
     uint32_t slot = 0;
     if (name_id != 0 && name_id < by_id_.size()) slot = by_id_[name_id];
     Series* series = series_[slot].get();
-    // Slot 0 has no name id. A slot may have become another name's.
-    if (__builtin_expect(series->name_id != name_id || series->tag != tag || slot == 0, 0)) {
+    // A slot may have become nobody's since, or another name's.
+    if (__builtin_expect(slot == 0 || series == nullptr || series->name_id != name_id || series->tag != tag, 0)) {
       slot = FindSlot(name, name_id, tag, describe);
       series = series_[slot].get();
       if (slot == 0) ++overflowed_;
