@@ -20,12 +20,15 @@ using DecodedHistogram = otlp_test::ExponentialHistogramDataPoint;
 
 inline Resource TestResource() { return Resource(TestInfo(), kRunId, "python3", {}); }
 
+// All in one.
+inline constexpr MetricRequestLimits kAnySize = {size_t{64} << 20, size_t{1} << 20};
+
 struct EncodedRequest {
   std::string bytes;
   size_t items = 0;
 };
 inline std::vector<EncodedRequest> EncodeMetrics(Form form, const std::vector<Metric>& metrics,
-                                                 const MetricRequestLimits& limits = {}) {
+                                                 const MetricRequestLimits& limits = kAnySize) {
   std::vector<EncodedRequest> requests;
   MakeMetricEncoder(form, TestResource(), limits)->Encode(metrics, [&](const MetricRequest& request) {
     requests.push_back({std::string(request.bytes), request.items});
