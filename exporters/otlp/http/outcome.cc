@@ -120,7 +120,8 @@ bool IsFinal(const HttpReply& reply) {
 SendOutcome Failed(const HttpReply& reply, Signal signal) {
   SendOutcome outcome;
   outcome.kind = IsFinal(reply) ? Kind::kRefused : Kind::kRetryable;
-  outcome.message = OneLine(reply.error, kMostMessageBytes);
+  outcome.message = reply.error.empty() ? "the receiver hung up within the headers of its reply"
+                                        : OneLine(reply.error, kMostMessageBytes);
   if (reply.proxy_status >= 300) {
     outcome.kind = KindOf(reply.proxy_status, "", signal);
     if (outcome.kind != Kind::kRetryable) outcome.kind = Kind::kRefused;
