@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "exporters/otlp/http/outcome.h"
 #include "tests/otlp/http_sending.h"
 
 namespace ferret::otlp {
@@ -77,11 +78,19 @@ TEST(HttpDeadlineTest, EndsAnUploadThatTheReceiverDoesNotRead) {
 }
 
 TEST(HttpDeadlineTest, GoesByTheStatusWhereTimeRunsOutInTheBody) {
-  FaultServer server([](const FaultRequest&) { return Never("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"); });
-  const auto transport = Make(BothTo(server));
-  const SendOutcome outcome = transport->Send(Signal::kTraces, "body", In(std::chrono::seconds(2)));
-  EXPECT_EQ(outcome.kind, Kind::kDelivered);
-  EXPECT_NE(outcome.message.find("cut short"), std::string::npos);
+  const absl::StatusOr<const CurlTable*> curl = LoadCurl();
+  ASSERT_TRUE(curl.ok());
+  HttpReply reply;
+  reply.body = "half";
+  for (const HttpReply::End end : {HttpReply::End::kDeadline, HttpReply::End::kCancelled}) {
+    reply.end = end;
+    reply.status = 200;
+    EXPECT_EQ(Judge(**curl, reply, Signal::kTraces, Form::kProtobuf).kind, Kind::kDelivered);
+    reply.status = 403;
+    EXPECT_EQ(Judge(**curl, reply, Signal::kTraces, Form::kProtobuf).kind, Kind::kRefused);
+    reply.status = 0;
+    EXPECT_EQ(Judge(**curl, reply, Signal::kTraces, Form::kProtobuf).kind, Kind::kRetryable);
+  }
 }
 
 TEST(HttpDeadlineTest, ConnectsToNothingWhenTheDeadlineHasPassed) {
