@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -146,6 +147,29 @@ TEST_F(GrpcTransportTest, ASignalOfAnotherProtocolIsNotSent) {
 TEST_F(GrpcTransportTest, ABadEndpointIsAnErrorOfOpen) {
   const auto transport = GrpcTransport::Open(Signals("http://collector:4318/v1/traces"), &clock_);
   EXPECT_EQ(transport.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GrpcTransportTest, AnEndpointThatGrpcDoesNotTakeIsAnErrorOfOpen) {
+  const auto transport =
+      GrpcTransport::Open(Signals("unix:/" + std::string(200, 'x')), &clock_, std::string("./") + kLibrary);
+  EXPECT_EQ(transport.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GrpcTransportTest, AForkedChildNeitherSendsNorCloses) {
+  const SilentServer server;
+  auto transport = Open(Signals(server.url()));
+  transport->Send(Signal::kTraces, "abc", clock_.After(absl::Milliseconds(50)));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused = transport->Send(Signal::kTraces, "abc", RunnerClock::Time::max()).kind == Kind::kRefused;
+    transport->Cancel();
+    transport.reset();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(transport->Send(Signal::kTraces, "abc", clock_.After(absl::Milliseconds(50))).kind, Kind::kRetryable);
 }
 
 TEST(GrpcLibrary, AMissingFileIsAnErrorThatSaysWhereItBelongs) {

@@ -52,7 +52,13 @@ absl::Status CannotLoad(const std::string& path, const std::string& reason) {
 
 }  // namespace
 
+bool HostHasGrpc() {
+  static const bool has = dlopen("libgpr.so.29", RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  return has;
+}
+
 absl::StatusOr<const ferret_otlp_grpc_api*> LoadGrpcLibrary(const std::string& path) {
+  HostHasGrpc();  // asked while it can still be told
   const std::string file = path.empty() ? FindLibrary() : path;
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

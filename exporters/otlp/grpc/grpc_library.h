@@ -17,6 +17,9 @@ namespace ferret::otlp {
 // the dynamic linker looks. An error says what to install. Its symbols stay its own, and it stays loaded.
 absl::StatusOr<const ferret_otlp_grpc_api*> LoadGrpcLibrary(const std::string& path = "");
 
+// Whether the process had the same gRPC before the first LoadGrpcLibrary: then its settings are the host's.
+bool HostHasGrpc();
+
 }  // namespace ferret::otlp
 
 #endif  // FERRET_EXPORTERS_OTLP_GRPC_GRPC_LIBRARY_H_

@@ -6,6 +6,7 @@
 #include "exporters/otlp/grpc/grpc_plugin.h"
 
 #include <grpc/grpc.h>
+#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -59,8 +60,10 @@ std::string Text(const ferret_otlp_grpc_bytes& bytes) {
 }
 
 // gRPC stays initialised from the first channel on: its shutdown runs on a thread of its own, beside whatever comes next.
-void InitializeOnce() {
-  static const bool initialized = [] {
+void InitializeOnce(bool quiet) {
+  static const bool initialized = [quiet] {
+    // What is wrong with a connection is in the outcome of its calls; gRPC says it again at each attempt.
+    if (quiet && std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
     grpc_init();
     std::atexit([] { g_exiting.store(true, std::memory_order_relaxed); });
     return true;
@@ -92,7 +95,7 @@ grpc::ChannelArguments Arguments(const ferret_otlp_grpc_config& config) {
 
 ferret_otlp_grpc_handle* Open(const ferret_otlp_grpc_config* config, char* error, size_t error_size) {
   try {
-    InitializeOnce();
+    InitializeOnce(config->quiet != 0);
     std::shared_ptr<grpc::ChannelCredentials> credentials;
     if (config->tls) {
       grpc::SslCredentialsOptions options;
@@ -105,6 +108,11 @@ ferret_otlp_grpc_handle* Open(const ferret_otlp_grpc_config* config, char* error
     }
     const std::shared_ptr<grpc::Channel> channel =
         grpc::CreateCustomChannel(Text(config->target), credentials, Arguments(*config));
+    // A new channel has not failed yet, unless gRPC made it for a target that it does not understand.
+    if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      std::snprintf(error, error_size, "the endpoint is none that gRPC can connect to");
+      return nullptr;
+    }
     auto handle = std::make_unique<ferret_otlp_grpc_handle>(channel);
     for (size_t i = 0; i < config->header_count; ++i) {
       handle->headers.emplace_back(Text(config->headers[i].key), Text(config->headers[i].value));

@@ -41,6 +41,7 @@ typedef struct ferret_otlp_grpc_config {
   ferret_otlp_grpc_bytes user_agent;
   int tls;
   int gzip;
+  int quiet; /* gRPC prints nothing, unless GRPC_VERBOSITY is set. Of the whole process, and for good */
   /* PEM, of TLS. Without a CA the machine's own are used. */
   ferret_otlp_grpc_bytes ca;
   ferret_otlp_grpc_bytes client_key;

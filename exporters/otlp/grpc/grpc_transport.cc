@@ -37,6 +37,7 @@ ferret_otlp_grpc_handle* OpenChannel(const ferret_otlp_grpc_api* api, const Grpc
   plain.user_agent = Bytes(user_agent);
   plain.tls = config.endpoint.tls;
   plain.gzip = config.gzip;
+  plain.quiet = !HostHasGrpc();
   plain.ca = Bytes(config.ca);
   plain.client_key = Bytes(config.client_key);
   plain.client_certificate = Bytes(config.client_certificate);
@@ -78,7 +79,9 @@ absl::StatusOr<std::unique_ptr<GrpcTransport>> GrpcTransport::Open(const Signals
     if (transport->handles_[i] != nullptr) continue;
     std::string error;
     transport->handles_[i] = OpenChannel(*api, *configs[i], &error);
-    if (transport->handles_[i] == nullptr) return absl::InternalError(absl::StrCat("gRPC: ", error));
+    if (transport->handles_[i] == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("gRPC endpoint \"", signals[i].url, "\": ", error));
+    }
   }
   return transport;
 }
