@@ -76,7 +76,7 @@ struct OtlpConfig {
   DeliveryConfig delivery;
   absl::Duration metric_interval = absl::Seconds(60);  // OTEL_METRIC_EXPORT_INTERVAL
   bool link_kernels = false;  // launch=link: kernels are under their step, with a link to the launching scope
-  size_t most_events = 128;      // of a span: OTEL_SPAN_EVENT_COUNT_LIMIT
+  size_t most_events = 128;      // of a span, at least 1 and no more than this: OTEL_SPAN_EVENT_COUNT_LIMIT
   size_t most_attributes = 128;  // OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT
   std::optional<size_t> most_value_chars;  // OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT
   std::optional<RemoteContext> remote;

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "exporters/otlp/percent_decoding.h"
 #include "exporters/otlp/span.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
@@ -29,30 +31,13 @@ std::string ValueOf(const GetEnv& getenv, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-absl::StatusOr<std::string> PercentDecode(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " has a % without two hex digits behind it"));
-    }
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
+absl::StatusOr<std::string> Decoded(absl::string_view text) {
+  std::optional<std::string> decoded = PercentDecode(View(text));
+  if (!decoded.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " has a % without two hex digits behind it"));
   }
-  if (!IsUtf8(decoded)) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " is not UTF-8"));
-  return decoded;
+  if (!IsUtf8(*decoded)) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " is not UTF-8"));
+  return *std::move(decoded);
 }
 
 // What only Ferret may say.
@@ -78,8 +63,8 @@ absl::StatusOr<Pairs> ParseResourceAttributes(std::string_view text) {
     if (equals == absl::string_view::npos) {
       return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(entry)), " is not key=value"));
     }
-    const absl::StatusOr<std::string> key = PercentDecode(absl::StripAsciiWhitespace(entry.substr(0, equals)));
-    const absl::StatusOr<std::string> value = PercentDecode(absl::StripAsciiWhitespace(entry.substr(equals + 1)));
+    const absl::StatusOr<std::string> key = Decoded(absl::StripAsciiWhitespace(entry.substr(0, equals)));
+    const absl::StatusOr<std::string> value = Decoded(absl::StripAsciiWhitespace(entry.substr(equals + 1)));
     if (!key.ok()) return key.status();
     if (!value.ok()) return value.status();
     if (key->empty()) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(entry)), " has no key"));

@@ -21,6 +21,7 @@ using absl::string_view;
 
 constexpr char kNameForm[] = "a lower-case letter followed by lower-case letters, digits, '_' and '-'";
 constexpr char kParameterForm[] = "parameters are ?key=value&key=value, with %2C for ',' and %26 for '&' in a value";
+constexpr char kSizeForm[] = "whole numbers with kB, MB, GB, KiB, MiB, GiB or no unit";
 
 string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -190,6 +191,17 @@ absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view 
   return number;
 }
 
+absl::StatusOr<uint64_t> SizeParameter(const ExporterSpec& spec, std::string_view key, uint64_t absent, uint64_t min) {
+  const std::string* text = FindParameter(spec, key);
+  if (text == nullptr) return absent;
+  const uint64_t bytes = ParseSize(*text);
+  if (bytes == 0 || bytes < min) {
+    return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", View(key), "=", *text, " is not a size from ", min,
+                                                   " bytes on; allowed are ", kSizeForm));
+  }
+  return bytes;
+}
+
 absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_view key) {
   // A part smaller than a few pieces would consist of frames.
   constexpr uint64_t kSmallestPart = 1000 * 1000;
@@ -199,8 +211,7 @@ absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_vi
   if (bytes < kSmallestPart) {
     return absl::InvalidArgumentError(
         absl::StrCat(spec.name, ": ", View(key), "=", *text,
-                     " is not a size from 1MB on; allowed are whole numbers with kB, MB, GB, KiB, MiB, GiB or no "
-                     "unit, and 0 for one file"));
+                     " is not a size from 1MB on; allowed are ", kSizeForm, ", and 0 for one file"));
   }
   return bytes;
 }

@@ -4,7 +4,7 @@
 // ExporterSpec: one exporter as FERRET_EXPORT asks for it.
 //
 //     FERRET_EXPORT=name[:target][?key=value&...][,...]
-//     FERRET_EXPORT=chrome_trace:trace-%r.json.gz,otlp:http://127.0.0.1:4318/v1/traces?timeout=5s,table:stderr
+//     FERRET_EXPORT=chrome_trace:trace-%r.json.gz,otlp:http://127.0.0.1:4318?timeout=5s,table:stderr
 //
 // A value is percent-decoded. A target is taken as it is, since it has its own patterns (%p, %r, ...) and may be a URL;
 // only %2C and %3F stand for a comma and a question mark.
@@ -44,6 +44,8 @@ const std::string* FindParameter(const ExporterSpec& spec, std::string_view key)
 // A decimal number between min and max; `absent` if the parameter is not there.
 absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view key, int64_t absent, int64_t min,
                                      int64_t max);
+// A size of at least `min` bytes, "64MB"; `absent` if the parameter is not there.
+absl::StatusOr<uint64_t> SizeParameter(const ExporterSpec& spec, std::string_view key, uint64_t absent, uint64_t min);
 // At which size an output is split, "300MB": at least 1 MB. 0, for never, if the parameter is "0" or not there.
 absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_view key);
 
