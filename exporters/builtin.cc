@@ -5,6 +5,7 @@
 
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
 #include "exporters/memory/memory_exporter.h"
+#include "exporters/otlp/otlp_exporter.h"
 #include "exporters/otlp/otlp_file_exporter.h"
 #include "exporters/table/table_exporter.h"
 
@@ -14,6 +15,7 @@ void RegisterBuiltinExporters(ExporterRegistry& registry) {
   // The names are valid and different, so registering them cannot fail.
   (void)registry.Register("chrome_trace", &ChromeTraceExporter::Create);
   (void)registry.Register("memory", &CreateMemoryExporter);
+  (void)registry.Register("otlp", &OtlpExporter::Create);
   (void)registry.Register("otlp_file", &OtlpFileExporter::Create);
   (void)registry.Register("table", &TableExporter::Create);
 }

@@ -6,11 +6,8 @@ read -ra BAZEL <<<"${BAZEL:-bazel}"
 
 DEBIAN_PACKAGES=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++
-  libabsl-dev libbenchmark-dev libconcurrentqueue-dev libcurl4-openssl-dev libgmock-dev libgtest-dev libprotobuf-dev
-  rapidjson-dev protobuf-compiler zlib1g-dev
-
-  libabsl-dev libbenchmark-dev libconcurrentqueue-dev libgmock-dev libgrpc++-dev libgtest-dev libprotobuf-dev
-  protobuf-compiler rapidjson-dev zlib1g-dev
+  libabsl-dev libbenchmark-dev libconcurrentqueue-dev libcurl4-openssl-dev libgmock-dev libgrpc++-dev libgtest-dev
+  libprotobuf-dev protobuf-compiler rapidjson-dev zlib1g-dev
   python3 python3-dev python3-venv
 )
 

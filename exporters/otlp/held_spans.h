@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/otlp/metrics/duration_series.h"
 #include "exporters/otlp/span.h"
 
 namespace ferret::otlp {
@@ -28,7 +29,7 @@ struct HeldSpan {
   int64_t time_ns = 0;  // the moment that says which step it belongs to
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
-  uint32_t series = 0;  // of its durations
+  DurationSeries::Id series;  // of its durations
   uint32_t size = 0;
   char* bytes = nullptr;
 };

@@ -3,11 +3,12 @@
 //
 // StepTraces: a run as many traces, one for each training step, and one for all that is in no step.
 //
-//     event ──► encoded ──► held ──► its step ends: ──► sent in the step's trace
-//                                                  └──► dropped: the step is not sampled
+//     event ──► encoded ──► held ──► its step is over ──► sent in the step's trace
+//                                                    └──► dropped: the step is not sampled
 //
 // A step's root span and its phases are always sent. A span belongs to the step in which it began, device work to the one
-// in which it was launched. What comes when its step has ended (kernels do) is sent or dropped as the step was. A parent
+// in which it was launched. A step is over when the next one has ended, or a second later: backward operators come after
+// their step. What comes still later (kernels may) is sent or dropped as the step was. A parent
 // that is not in the step's trace (it was open before, or is not sent) is replaced by the step's root: no span of a step
 // names a parent that is not sent.
 //
@@ -52,13 +53,20 @@ struct SpanCounts {
 struct StepReceivers {
   // A full request. The bytes live until the call returns.
   std::function<void(RequestBody)> request;
-  // A span with durations in `series` is sent. May be null.
-  std::function<void(uint32_t series, const TraceId& trace, const HeldSpan& span)> sent;
+  // The span of an event is sent. May be null.
+  std::function<void(const TraceId& trace, const HeldSpan& span)> sent;
   // A step has ended. May be null.
   std::function<void(int64_t duration_ns, const std::vector<StepPhases::Interval>& phases)> step;
 };
 
-inline constexpr uint32_t kNoSeries = ~uint32_t{0};
+// Whether the event is a training step, and which.
+inline bool IsStep(const FunctionEvent& event, int64_t* number) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (event.device_type != DeviceType::kCpu) return false;
+  const std::string_view name = event.trace_name();
+  return name.substr(0, kPrefix.size()) == kPrefix &&
+         absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kPrefix.size()), number) && *number >= 0;
+}
 
 template <typename Encoder>
 class StepTraces {
@@ -90,9 +98,13 @@ class StepTraces {
   // Names of threads. First of all for each batch.
   void Note(const EventBatch& batch) { spans_.Note(batch); }
 
-  void AddEvent(const FunctionEvent& event, uint32_t series) {
+  void AddEvent(const FunctionEvent& event, const DurationSeries::Id& series) {
     int64_t number = 0;
-    if (IsStep(event, &number)) return EndStep(event, number);
+    if (IsStep(event, &number)) {
+      FinishStep();
+      pending_ = {event.start_ns, event.end_ns, number, event.device_resource_id};
+      return;
+    }
     phases_.Note(event);
     if (sampling_.detail == Detail::kNone) {
       ++counts_.not_sampled;
@@ -117,19 +129,19 @@ class StepTraces {
     AddCarriers(batch.memory, [&](const MemoryEvent* from, size_t n) { return spans_.AddMemory(from, n); });
   }
 
-  // What a request has so far is given away.
-  void Flush() {
-    const RequestBody body = request_.Finish();
-    if (body.spans > 0) receivers_.request(body);
-    request_.Clear();
+  // What is known so far is given away. At least once a second; `awaited`: also a step that has only just ended.
+  void Flush(bool awaited) {
+    if (pending_ && (awaited || std::exchange(pending_->waited, true))) FinishStep();
+    SendRequest();
   }
 
   // For a program that has no steps: what waits is outside of them.
-  bool has_steps() const { return steps_ > 0; }
+  bool has_steps() const { return steps_ > 0 || pending_; }
   void ReleaseHeld() { Decide(INT64_MAX, INT64_MAX, nullptr); }
 
   // The session is over: what waits is of a step that has not ended.
   void End(const ExportProgress& progress, uint64_t events, int64_t time_ns) {
+    FinishStep();
     ReleaseHeld();
     one_.Clear();
     spans_.AddRecord(progress, events, time_ns, [&](typename Encoder::Attributes* attributes) {
@@ -139,26 +151,25 @@ class StepTraces {
       attributes->Int("ferret.steps", static_cast<int64_t>(steps_));
     });
     Send(one_.last());
-    Flush();
+    SendRequest();
   }
 
   const SpanCounts& counts() const { return counts_; }
 
  private:
+  // A step that has ended, while what belongs to it may still come.
+  struct PendingStep {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int64_t number = 0;
+    int32_t os_tid = 0;
+    bool waited = false;  // a Flush has passed
+  };
   struct Loss {
     int64_t time_ns;
     double scopes;
   };
   static constexpr size_t kMostLosses = 65536;
-  static constexpr std::string_view kStepPrefix = "ProfilerStep#";
-
-  static bool IsStep(const FunctionEvent& event, int64_t* number) {
-    if (event.device_type != DeviceType::kCpu) return false;
-    const std::string_view name = event.trace_name();
-    return name.substr(0, kStepPrefix.size()) == kStepPrefix &&
-           absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kStepPrefix.size()), number) &&
-           *number >= 0;
-  }
 
   template <typename Moments, typename AddCarrier>
   void AddCarriers(const Moments& moments, const AddCarrier& add) {
@@ -167,7 +178,6 @@ class StepTraces {
       const Span span = add(&moments[from], std::min(kMostCarried, moments.size() - from));
       HeldSpan held;
       held.time_ns = span.start_ns;
-      held.series = kNoSeries;
       Hold(span, held);
     }
   }
@@ -188,6 +198,7 @@ class StepTraces {
       held.size = static_cast<uint32_t>(late_.size());
       return Place(held, step, nullptr);
     }
+    if (held_.bytes() + bytes.size() > sampling_.held_bytes) FinishStep();
     if (held_.bytes() + bytes.size() > sampling_.held_bytes) {
       if (sampling_.detail != Detail::kAll) {
         ++counts_.cut;
@@ -198,20 +209,24 @@ class StepTraces {
     held_.Add(held, bytes);
   }
 
-  void EndStep(const FunctionEvent& event, int64_t number) {
+  // The pending step is over.
+  void FinishStep() {
+    if (!pending_) return;
+    const PendingStep pending = *std::exchange(pending_, std::nullopt);
+    const int64_t duration_ns = pending.end_ns - pending.start_ns;
     EndedStep step;
-    step.start_ns = std::max(event.start_ns, past_.end_ns());
-    step.end_ns = std::max(event.end_ns, step.start_ns);
-    const std::string_view why = sampler_.Decide(number, event.duration_ns());
+    step.start_ns = std::max(pending.start_ns, past_.end_ns());
+    step.end_ns = std::max(pending.end_ns, step.start_ns);
+    const std::string_view why = sampler_.Decide(pending.number, duration_ns);
     step.sent = !why.empty();
-    step.trace = ids_.TraceOfStep(number);
+    step.trace = ids_.TraceOfStep(pending.number);
     step.root = ids_.OfStep(steps_);
     const std::vector<StepPhases::Interval> phases = phases_.Take(step.start_ns, step.end_ns);
-    if (receivers_.step) receivers_.step(event.duration_ns(), phases);
-    SendRoot(step, event, number, why, phases);
+    if (receivers_.step) receivers_.step(duration_ns, phases);
+    SendRoot(step, pending, why, phases);
     for (size_t i = 0; i < phases.size(); ++i) SendPhase(step, phases[i], static_cast<uint8_t>(i));
     ++steps_;
-    next_number_ = number + 1;
+    next_number_ = pending.number + 1;
     EndedStep* const added = past_.Add(std::move(step));
     Decide(added->start_ns, added->end_ns, added);
   }
@@ -281,22 +296,28 @@ class StepTraces {
       const EndedStep* const step = past_.Of(span.linked);
       Encoder::SetLinkTrace(span.bytes, step != nullptr ? step->trace : trace);
     }
-    if (span.series != kNoSeries && receivers_.sent) receivers_.sent(span.series, trace, span);
+    if (receivers_.sent) receivers_.sent(trace, span);
     Send({span.bytes, span.size});
   }
 
   void Send(std::string_view span) {
-    if (request_.spans() > 0 && request_.bytes() + span.size() > batch_.batch_bytes) Flush();
+    if (request_.spans() > 0 && request_.bytes() + span.size() > batch_.batch_bytes) SendRequest();
     request_.AddEncoded(span);
     ++counts_.sent;
-    if (request_.spans() >= batch_.batch_spans) Flush();
+    if (request_.spans() >= batch_.batch_spans) SendRequest();
   }
 
-  void SendRoot(const EndedStep& step, const FunctionEvent& event, int64_t number, std::string_view why,
+  void SendRequest() {
+    const RequestBody body = request_.Finish();
+    if (body.spans > 0) receivers_.request(body);
+    request_.Clear();
+  }
+
+  void SendRoot(const EndedStep& step, const PendingStep& pending, std::string_view why,
                 const std::vector<StepPhases::Interval>& phases) {
     typename Encoder::Attributes attributes(kSpanAttributes);
-    attributes.Int("ferret.step", number);
-    attributes.Int("thread.id", event.device_resource_id);
+    attributes.Int("ferret.step", pending.number);
+    attributes.Int("thread.id", pending.os_tid);
     attributes.Text("ferret.detail", why.empty() ? "none" : why);
     const uint64_t cut = counts_.cut - std::exchange(cut_reported_, counts_.cut);
     if (cut > 0) attributes.Int("ferret.spans.cut", static_cast<int64_t>(cut));
@@ -367,6 +388,7 @@ class StepTraces {
   HeldSpans held_;
   absl::flat_hash_set<SpanId> outside_;  // of a decision
   std::string late_;
+  std::optional<PendingStep> pending_;
   StepHistory past_;
   std::vector<Loss> losses_;
   int64_t next_number_ = 0;

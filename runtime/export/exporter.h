@@ -67,8 +67,13 @@ class Exporter {
 
   virtual absl::Status Open(const SessionInfo& info) = 0;
   virtual absl::Status Export(const EventBatch& batch) = 0;
-  // Make everything exported so far durable. Called at least once a second while the session is on.
+  // Make everything exported so far durable: somebody waits for it.
   virtual absl::Status Flush(const ExportProgress& progress, absl::Time deadline) = 0;
+  // The same, at least once a second while events come, and nobody waits. An exporter whose output may be long on its way
+  // only sends it off here: batches wait for as long as this takes.
+  virtual absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) {
+    return Flush(progress, deadline);
+  }
   virtual absl::Status Close(const ExportProgress& progress, absl::Time deadline) = 0;
 
   // How many of the events that Export accepted never came to be in the output, after all. Asked once, after Close.

@@ -80,7 +80,7 @@ bool ExporterThread::Step(Lock& lock) {
     done.notify_all();
     lock.unlock();  // batches are freed without it
   } else if (dirty_ && now >= flush_due_) {
-    Flush(lock, clock().After(options_.flush_timeout)).IgnoreError();  // reported, and tried again
+    Flush(lock, clock().After(options_.flush_timeout), /*awaited=*/false).IgnoreError();  // reported, and tried again
   } else if (!queue.empty()) {
     ExportEntry(lock, queue.Take());
   } else if (stopping) {
@@ -125,11 +125,12 @@ void ExporterThread::ExportThreads(Lock& lock, std::vector<ThreadInfo> threads) 
   Call(lock, "Export", [&] { return exporter_->Export(batch); }).IgnoreError();
 }
 
-absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline) {
+absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool awaited) {
   const ExportProgress progress = Progress(lock);
   if (abandoned) return absl::CancelledError("abandoned");
   const absl::Status status = Call(lock, "Flush", [&] {
-    return exporter_->Flush(progress, clock().ToWallClock(deadline));
+    const absl::Time until = clock().ToWallClock(deadline);
+    return awaited ? exporter_->Flush(progress, until) : exporter_->FlushInBackground(progress, until);
   });
   // After an error it is tried again, and no sooner than after an interval.
   dirty_ = !status.ok();

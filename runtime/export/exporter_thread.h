@@ -63,7 +63,7 @@ class ExporterThread {
   bool Step(Lock& lock);  // false when there is nothing more to do
   void ExportEntry(Lock& lock, ExporterQueue::Entry entry);
   void ExportThreads(Lock& lock, std::vector<ThreadInfo> threads);
-  absl::Status Flush(Lock& lock, RunnerClock::Time deadline);
+  absl::Status Flush(Lock& lock, RunnerClock::Time deadline, bool awaited = true);
   void Close(Lock& lock);
   void ReadDestination(Lock& lock);
   void Disable(Lock& lock, const absl::Status& status);

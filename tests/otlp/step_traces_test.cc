@@ -33,8 +33,8 @@ class Traces {
       : ids(KeyOf(TestInfo(), kRunId)),
         resource_(TestInfo(), kRunId, "python3", {}),
         proto_(ids, config, resource_, {[this](RequestBody body) { Take(Decode(std::string(body.bytes)), body, &spans); },
-                                        [this](uint32_t series, const TraceId& trace, const HeldSpan& span) {
-                                          exemplars[series].push_back(Bytes(trace) + Bytes(span.id));
+                                        [this](const TraceId& trace, const HeldSpan& span) {
+                                          exemplars[span.series.series.slot].push_back(Bytes(trace) + Bytes(span.id));
                                         },
                                         nullptr}),
         json_(ids, config, resource_,
@@ -56,7 +56,9 @@ class Traces {
     event.device_resource_id = 917;
     return event;
   }
-  void Add(const FunctionEvent& event, uint32_t series = kNoSeries) {
+  void Add(const FunctionEvent& event, uint32_t slot = 0) {
+    DurationSeries::Id series;
+    series.series.slot = slot;
     proto_.AddEvent(event, series);
     json_.AddEvent(event, series);
   }
@@ -412,6 +414,30 @@ TEST(StepTraces, WhoAsksIsToldOfTheSpansThatAreSentOnly) {
   traces.End();
   ASSERT_EQ(traces.exemplars[4].size(), 1u);
   EXPECT_EQ(traces.exemplars[4][0], Bytes(traces.ids.TraceOfStep(0)) + Bytes(traces.ids.OfEvent(1)));
+}
+
+TEST(StepTraces, BackwardOperatorsThatComeAfterTheirStepAreInItsPhases) {
+  Traces traces(With(Detail::kSampled));
+  traces.Step(0, 0, 100);
+  FunctionEvent backward = traces.Event("MmBackward0", 40, 80);
+  backward.fwd_thread = 1;
+  traces.Add(backward);
+  traces.Step(1, 100, 200);
+  traces.End();
+  EXPECT_EQ(AttributesOf(traces.Root(0).attributes()).at("ferret.phase.backward_ns"), "i:40000");
+  EXPECT_EQ(traces.Of(backward.id).parent_span_id(), traces.Root(0).span_id());
+}
+
+TEST(StepTraces, AStepIsSentASecondAfterItsEndIfNoOtherFollows) {
+  Traces traces(With(Detail::kAll));
+  traces.Step(0, 0, 100);
+  traces.proto().Flush(/*awaited=*/false);
+  EXPECT_EQ(traces.spans.size(), 1u) << "the run";
+  traces.proto().Flush(/*awaited=*/false);
+  EXPECT_EQ(traces.Root(0).name(), "ProfilerStep");
+  traces.Step(1, 100, 200);
+  traces.proto().Flush(/*awaited=*/true);
+  EXPECT_EQ(traces.Root(1).name(), "ProfilerStep");
 }
 
 // Random runs: scopes of several threads, steps, kernels that come late, forward links.

@@ -1,0 +1,273 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "exporters/otlp/otlp_exporter.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporters/otlp/resource.h"
+#include "runtime/export/file/target_path.h"
+#include "runtime/export/file/run_id.h"
+
+namespace ferret {
+namespace {
+
+using otlp::DurationSeries;
+using otlp::Form;
+using otlp::Protocol;
+using otlp::Signal;
+
+constexpr Signal kSignals[] = {Signal::kTraces, Signal::kMetrics};
+
+RunnerClock* RealClock() {
+  static RunnerClock* const clock = new RunnerClock;  // leaked: a sender that was left behind may read it
+  return clock;
+}
+
+const char* ErrorType(otlp::SendOutcome::Kind kind) {
+  switch (kind) {
+    case otlp::SendOutcome::Kind::kDelivered: return "";
+    case otlp::SendOutcome::Kind::kRetryable: return "retryable";
+    case otlp::SendOutcome::Kind::kRefused: return "refused";
+    case otlp::SendOutcome::Kind::kTooLarge: return "too_large";
+    case otlp::SendOutcome::Kind::kUnsupported: return "unsupported";
+  }
+  return "unknown";
+}
+
+Form FormOf(Protocol protocol) { return protocol == Protocol::kHttpJson ? Form::kJson : Form::kProtobuf; }
+
+}  // namespace
+
+OtlpExporter::OtlpExporter(OtlpOptions options)
+    : options_(std::move(options)), clock_(options_.clock != nullptr ? options_.clock : RealClock()) {}
+
+absl::StatusOr<std::unique_ptr<Exporter>> OtlpExporter::Create(const ExporterSpec& spec) {
+  OtlpOptions options;
+  absl::StatusOr<otlp::OtlpConfig> config = otlp::ReadOtlpConfig(spec, &secure_getenv);
+  if (!config.ok()) return config.status();
+  options.config = *std::move(config);
+  return std::make_unique<OtlpExporter>(std::move(options));
+}
+
+absl::Status OtlpExporter::Open(const SessionInfo& info) {
+  const DiagnosticFn diagnostic = options_.diagnostic ? options_.diagnostic : WriteLineToStderr;
+  const otlp::OtlpConfig& config = options_.config;
+  for (const std::string& warning : config.warnings) diagnostic(warning);
+  for (const std::string& warning : config.resource.warnings) diagnostic(warning);
+  if (config.resource.disabled) return absl::FailedPreconditionError("OTEL_SDK_DISABLED=true: nothing is sent");
+  if (!Sends(Signal::kTraces) && !Sends(Signal::kMetrics)) {
+    return absl::FailedPreconditionError("neither traces nor metrics are to be sent");
+  }
+  info_ = info;
+  latest_ns_ = info.start_ns;
+  operations_ = std::make_shared<otlp::OperationLog>();
+  for (const Signal signal : kSignals) {
+    absl::Status opened = Sends(signal) ? OpenDelivery(signal) : absl::OkStatus();
+    if (!opened.ok()) return opened;
+  }
+
+  const std::string run_id = options_.run_id.empty() ? RunId() : options_.run_id;
+  const otlp::SpanIds ids(otlp::KeyOf(info, run_id));
+  const otlp::Resource resource(info, run_id, otlp::ExecutableName(info), config.resource);
+  if (Sends(Signal::kMetrics)) {
+    const Form form = FormOf(config.signals[static_cast<size_t>(Signal::kMetrics)].protocol);
+    durations_.emplace(form, info.start_ns);
+    health_.emplace(form, std::array<Protocol, otlp::kSignalCount>{config.signals[0].protocol, config.signals[1].protocol},
+                    info.start_ns);
+    metric_encoder_ = otlp::MakeMetricEncoder(form, resource, {config.delivery.batch_bytes, config.delivery.batch_spans});
+    metrics_due_ = clock_->After(config.metric_interval);
+  }
+  if (Sends(Signal::kTraces)) {
+    if (FormOf(config.signals[static_cast<size_t>(Signal::kTraces)].protocol) == Form::kJson) {
+      OpenTraces<otlp::JsonEncoder>(ids, resource);
+    } else {
+      OpenTraces<otlp::SpanEncoder>(ids, resource);
+    }
+    release_due_ = clock_->After(config.metric_interval);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OtlpExporter::OpenDelivery(Signal signal) {
+  const otlp::OtlpConfig& config = options_.config;
+  const Protocol protocol = config.signals[static_cast<size_t>(signal)].protocol;
+  std::shared_ptr<otlp::Delivery>& delivery = deliveries_[static_cast<size_t>(signal)];
+  const std::shared_ptr<otlp::Delivery>& first = deliveries_[0];
+  if (first != nullptr && config.signals[0].protocol == protocol) {
+    delivery = first;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<otlp::Transport>> transport = options_.make_transport(config, protocol, clock_);
+  if (!transport.ok()) return transport.status();
+  if (destination_.empty()) destination_ = (*transport)->Destination();
+  otlp::DeliveryOptions options;
+  options.queue_bytes = config.delivery.queue_bytes;
+  for (size_t i = 0; i < otlp::kSignalCount; ++i) options.timeouts[i] = config.signals[i].timeout;
+  options.spill_directory = config.delivery.spill_directory;
+  options.spill_bytes = config.delivery.spill_bytes;
+  options.clock = clock_;
+  options.diagnostic = options_.diagnostic;
+  delivery = std::make_shared<otlp::Delivery>(
+      std::make_unique<otlp::MeteredTransport>(*std::move(transport), operations_, clock_), std::move(options));
+  return absl::OkStatus();
+}
+
+template <typename Encoder>
+void OtlpExporter::OpenTraces(const otlp::SpanIds& ids, const otlp::Resource& resource) {
+  otlp::StepReceivers receivers;
+  receivers.request = [this](otlp::RequestBody body) {
+    DeliveryOf(Signal::kTraces).Push(Signal::kTraces, std::string(body.bytes), body.spans);
+  };
+  if (durations_) {
+    receivers.sent = [this](const otlp::TraceId& trace, const otlp::HeldSpan& span) { SetExemplar(trace, span); };
+    receivers.step = [this](int64_t duration_ns, const std::vector<otlp::StepPhases::Interval>& phases) {
+      MeasureStep(duration_ns, phases);
+    };
+  }
+  traces_ = std::make_unique<otlp::StepTraces<Encoder>>(ids, options_.config, resource, std::move(receivers));
+}
+
+template <typename Function>
+void OtlpExporter::WithTraces(const Function& function) {
+  if (auto* const protobuf = std::get_if<Traces<otlp::SpanEncoder>>(&traces_)) {
+    function(**protobuf);
+  } else if (auto* const json = std::get_if<Traces<otlp::JsonEncoder>>(&traces_)) {
+    function(**json);
+  }
+}
+
+absl::Status OtlpExporter::Export(const EventBatch& batch) {
+  WithTraces([&](auto& traces) {
+    // First, as each notice comes once.
+    traces.Note(batch);
+    if (!begun_ && !(batch.events.empty() && batch.instants.empty() && batch.memory.empty())) {
+      traces.Begin(info_);
+      begun_ = true;
+    }
+  });
+  // Here, so that the loop over events knows what the traces are.
+  const auto add = [&](auto* traces) {
+    for (const FunctionEvent& event : batch.events) {
+      const DurationSeries::Id series = durations_ ? Measure(event) : DurationSeries::Id();
+      if (traces != nullptr) traces->AddEvent(event, series);
+      latest_ns_ = std::max(latest_ns_, event.end_ns);
+    }
+    if (traces != nullptr) traces->AddMoments(batch);
+  };
+  if (traces_.index() == 0) {
+    add(static_cast<otlp::StepTraces<otlp::SpanEncoder>*>(nullptr));
+  } else {
+    WithTraces([&](auto& traces) { add(&traces); });
+  }
+  events_ += batch.count();
+  SendMetricsIfDue();
+  return absl::OkStatus();
+}
+
+DurationSeries::Id OtlpExporter::Measure(const FunctionEvent& event) {
+  if (event.device_type != DeviceType::kCpu) return durations_->RecordKernel(event);
+  int64_t number = 0;
+  return otlp::IsStep(event, &number) ? DurationSeries::Id() : durations_->RecordOp(event);
+}
+
+void OtlpExporter::MeasureStep(int64_t duration_ns, const std::vector<otlp::StepPhases::Interval>& phases) {
+  durations_->RecordStep(duration_ns);
+  for (const otlp::StepPhases::Interval& phase : phases) {
+    durations_->RecordPhase(otlp::PhaseText(phase.phase), phase.busy_ns);
+  }
+}
+
+void OtlpExporter::SetExemplar(const otlp::TraceId& trace, const otlp::HeldSpan& span) {
+  durations_->SetExemplar(span.series, {trace, span.id, span.start_ns, span.duration_ns});
+}
+
+void OtlpExporter::SendMetricsIfDue() {
+  if (!durations_ || clock_->Now() < metrics_due_) return;
+  metrics_due_ = clock_->After(options_.config.metric_interval);
+  SendMetrics();
+}
+
+void OtlpExporter::SendMetrics() {
+  if (!durations_) return;
+  const int64_t now_ns = absl::ToUnixNanos(clock_->ToWallClock(clock_->Now()));
+  for (const otlp::Operation& operation : operations_->Take()) {
+    health_->RecordOperation(operation.signal, operation.duration_ns, ErrorType(operation.kind));
+  }
+  const auto push = [this](const otlp::MetricRequest& request) {
+    DeliveryOf(Signal::kMetrics).Push(Signal::kMetrics, std::string(request.bytes), request.items);
+  };
+  metric_encoder_->Encode(durations_->Collect(now_ns), push);
+  durations_->Reset();
+  metric_encoder_->Encode(health_->Collect(progress_, Health(), now_ns), push);
+  health_->Reset();
+}
+
+otlp::DeliveryHealth OtlpExporter::Health() const {
+  otlp::DeliveryHealth health;
+  for (const Signal signal : kSignals) {
+    if (!Sends(signal)) continue;
+    const otlp::DeliveryCounts counts = deliveries_[static_cast<size_t>(signal)]->counts();
+    const otlp::SignalCounts& mine = counts[signal];
+    otlp::SignalHealth& of_signal = health.signals[static_cast<size_t>(signal)];
+    of_signal.delivered = mine.delivered.items;
+    if (mine.rejected.items > 0) of_signal.failed.emplace_back("rejected", mine.rejected.items);
+    for (size_t i = 0; i < otlp::kRequestLossCount; ++i) {
+      if (mine.lost[i].items == 0) continue;
+      of_signal.failed.emplace_back(otlp::RequestLossText(static_cast<otlp::RequestLoss>(i)), mine.lost[i].items);
+    }
+    if (signal == Signal::kTraces) health.queued_spans = mine.waiting.items;
+  }
+  return health;
+}
+
+void OtlpExporter::Push(bool awaited) {
+  WithTraces([&](auto& traces) {
+    if (!traces.has_steps() && clock_->Now() >= release_due_) {
+      traces.ReleaseHeld();
+      release_due_ = clock_->After(options_.config.metric_interval);
+    }
+    traces.Flush(awaited);
+  });
+  SendMetricsIfDue();
+}
+
+absl::Status OtlpExporter::FlushInBackground(const ExportProgress& progress, absl::Time) {
+  progress_ = progress;
+  Push(/*awaited=*/false);
+  return absl::OkStatus();
+}
+
+absl::Status OtlpExporter::Flush(const ExportProgress& progress, absl::Time deadline) {
+  progress_ = progress;
+  Push(/*awaited=*/true);
+  const RunnerClock::Time until = clock_->At(deadline);
+  for (const Signal signal : kSignals) {
+    absl::Status flushed = Sends(signal) ? DeliveryOf(signal).Flush(until) : absl::OkStatus();
+    if (!flushed.ok()) return flushed;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OtlpExporter::Close(const ExportProgress& progress, absl::Time deadline) {
+  progress_ = progress;
+  if (begun_) WithTraces([&](auto& traces) { traces.End(progress, events_, latest_ns_); });
+  if (events_ > 0) SendMetrics();
+  const RunnerClock::Time until = clock_->At(deadline);
+  // Delivery has said what was lost, and why. A receiver that knows no metrics is one that has all that it wants.
+  uint64_t lost = 0;
+  for (const Signal signal : kSignals) {
+    if (!Sends(signal)) continue;
+    DeliveryOf(signal).Close(until);
+    const otlp::SignalCounts counts = DeliveryOf(signal).counts()[signal];
+    const uint64_t mine = counts.rejected.items + counts.all_lost().items;
+    lost += mine - counts[otlp::RequestLoss::kUnsupported].items;
+    if (signal == Signal::kTraces) not_delivered_ = std::min(mine, events_);
+  }
+  return lost == 0 ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(destination_, " did not get everything"));
+}
+
+}  // namespace ferret
