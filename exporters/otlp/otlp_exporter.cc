@@ -143,7 +143,7 @@ void OtlpExporter::WithTraces(const Function& function) {
 absl::Status OtlpExporter::Export(const EventBatch& batch) {
   WithTraces([&](auto& traces) {
     // First, as each notice comes once.
-    traces.Note(batch);
+    traces.Note(batch, clock_->Now());
     if (!begun_ && !(batch.events.empty() && batch.instants.empty() && batch.memory.empty())) {
       traces.Begin(info_);
       begun_ = true;
@@ -230,7 +230,7 @@ void OtlpExporter::Push(bool awaited) {
       traces.ReleaseHeld();
       release_due_ = clock_->After(options_.config.metric_interval);
     }
-    traces.Flush(awaited);
+    traces.Flush(clock_->Now(), awaited);
   });
   SendMetricsIfDue();
 }

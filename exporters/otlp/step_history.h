@@ -25,21 +25,30 @@ struct EndedStep {
   bool sent = false;  // with its operators and kernels
   TraceId trace{};
   SpanId root = 0;
-  // Which spans were sent. Null unless it is one of the latest few that are sent.
+  // Which spans were sent. Null unless it is one of the latest few that are sent; see StepHistory::Forget.
   std::unique_ptr<absl::flat_hash_set<SpanId>> spans;
 };
 
 class StepHistory {
  public:
-  // Steps come in the order of time and do not overlap. Older ones may be forgotten. The result lives until the next call.
-  EndedStep* Add(EndedStep step) {
+  // Steps come in the order of time and do not overlap.
+  void Add(EndedStep step) {
     if (step.sent) step.spans = std::make_unique<absl::flat_hash_set<SpanId>>();
     steps_.push_back(std::move(step));
+  }
+
+  // Older steps, and which spans all but the latest few have.
+  void Forget() {
     // Work of a device comes seconds late at most.
     constexpr size_t kMostSteps = 4096;
-    if (steps_.size() > kMostSteps) steps_.pop_front();
-    ForgetSpans();
-    return &steps_.back();
+    while (steps_.size() > kMostSteps) steps_.pop_front();
+    constexpr size_t kMostSets = 4;
+    size_t sets = 0;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+      if (!step->sent) continue;
+      if (step->spans == nullptr) return;  // and so in all before
+      if (++sets > kMostSets) step->spans.reset();
+    }
   }
 
   // The step that a moment lies in; null for none.
@@ -65,16 +74,6 @@ class StepHistory {
   int64_t end_ns() const { return steps_.empty() ? INT64_MIN : steps_.back().end_ns; }
 
  private:
-  void ForgetSpans() {
-    constexpr size_t kMostSets = 4;
-    size_t sets = 0;
-    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-      if (!step->sent) continue;
-      if (step->spans == nullptr) return;  // and so in all before
-      if (++sets > kMostSets) step->spans.reset();
-    }
-  }
-
   std::deque<EndedStep> steps_;
 };
 

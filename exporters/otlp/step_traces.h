@@ -7,8 +7,8 @@
 //                                                    └──► dropped: the step is not sampled
 //
 // A step's root span and its phases are always sent. A span belongs to the step in which it began, device work to the one
-// in which it was launched. A step is over when the next one has ended, or a second later: backward operators come after
-// their step. What comes still later (kernels may) is sent or dropped as the step was. A parent
+// in which it was launched. A step is over a while after its end: its backward operators come later than itself. What
+// comes still later (kernels may) is sent or dropped as the step was. A parent
 // that is not in the step's trace (it was open before, or is not sent) is replaced by the step's root: no span of a step
 // names a parent that is not sent.
 //
@@ -20,6 +20,8 @@
 #define FERRET_EXPORTERS_OTLP_STEP_TRACES_H_
 
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -39,6 +41,7 @@
 #include "exporters/otlp/step_history.h"
 #include "exporters/otlp/step_phases.h"
 #include "exporters/otlp/step_sampler.h"
+#include "runtime/export/runner_clock.h"
 
 namespace ferret::otlp {
 
@@ -79,6 +82,7 @@ class StepTraces {
         receivers_(std::move(receivers)),
         run_trace_(remote_ ? remote_->trace_id : ids.trace_id()),
         one_(run_trace_, resource),
+        own_(run_trace_, resource),
         request_(run_trace_, resource),
         spans_(ids, &one_, config.link_kernels),
         sampler_(config.sampling) {}
@@ -96,13 +100,16 @@ class StepTraces {
   }
 
   // Names of threads. First of all for each batch.
-  void Note(const EventBatch& batch) { spans_.Note(batch); }
+  void Note(const EventBatch& batch, RunnerClock::Time now) {
+    now_ = now;
+    spans_.Note(batch);
+    if (!pending_.empty() && now_ - pending_.front().came >= kSettled) FinishSteps(now_ - kSettled / 2);
+  }
 
   void AddEvent(const FunctionEvent& event, const DurationSeries::Id& series) {
     int64_t number = 0;
     if (IsStep(event, &number)) {
-      FinishStep();
-      pending_ = {event.start_ns, event.end_ns, number, event.device_resource_id};
+      pending_.push_back({event.start_ns, event.end_ns, number, event.device_resource_id, now_});
       return;
     }
     phases_.Note(event);
@@ -129,19 +136,20 @@ class StepTraces {
     AddCarriers(batch.memory, [&](const MemoryEvent* from, size_t n) { return spans_.AddMemory(from, n); });
   }
 
-  // What is known so far is given away. At least once a second; `awaited`: also a step that has only just ended.
-  void Flush(bool awaited) {
-    if (pending_ && (awaited || std::exchange(pending_->waited, true))) FinishStep();
+  // What is known so far is given away; `awaited`: also of steps that have only just ended.
+  void Flush(RunnerClock::Time now, bool awaited) {
+    now_ = now;
+    FinishSteps(awaited ? now_ : now_ - kSettled);
     SendRequest();
   }
 
   // For a program that has no steps: what waits is outside of them.
-  bool has_steps() const { return steps_ > 0 || pending_; }
-  void ReleaseHeld() { Decide(INT64_MAX, INT64_MAX, nullptr); }
+  bool has_steps() const { return steps_ > 0 || !pending_.empty(); }
+  void ReleaseHeld() { Decide(INT64_MAX); }
 
   // The session is over: what waits is of a step that has not ended.
   void End(const ExportProgress& progress, uint64_t events, int64_t time_ns) {
-    FinishStep();
+    FinishSteps(RunnerClock::Time::max());
     ReleaseHeld();
     one_.Clear();
     spans_.AddRecord(progress, events, time_ns, [&](typename Encoder::Attributes* attributes) {
@@ -163,13 +171,15 @@ class StepTraces {
     int64_t end_ns = 0;
     int64_t number = 0;
     int32_t os_tid = 0;
-    bool waited = false;  // a Flush has passed
+    RunnerClock::Time came;
   };
   struct Loss {
     int64_t time_ns;
     double scopes;
   };
   static constexpr size_t kMostLosses = 65536;
+  // The drain holds back a backward operator for a pass over all threads, which takes a fraction of it.
+  static constexpr std::chrono::milliseconds kSettled{500};
 
   template <typename Moments, typename AddCarrier>
   void AddCarriers(const Moments& moments, const AddCarrier& add) {
@@ -198,7 +208,7 @@ class StepTraces {
       held.size = static_cast<uint32_t>(late_.size());
       return Place(held, step, nullptr);
     }
-    if (held_.bytes() + bytes.size() > sampling_.held_bytes) FinishStep();
+    if (held_.bytes() + bytes.size() > sampling_.held_bytes) FinishSteps(now_);
     if (held_.bytes() + bytes.size() > sampling_.held_bytes) {
       if (sampling_.detail != Detail::kAll) {
         ++counts_.cut;
@@ -209,10 +219,18 @@ class StepTraces {
     held_.Add(held, bytes);
   }
 
-  // The pending step is over.
-  void FinishStep() {
-    if (!pending_) return;
-    const PendingStep pending = *std::exchange(pending_, std::nullopt);
+  // Steps that came until then are over.
+  void FinishSteps(RunnerClock::Time until) {
+    if (pending_.empty() || pending_.front().came > until) return;
+    while (!pending_.empty() && pending_.front().came <= until) {
+      FinishStep(pending_.front());
+      pending_.pop_front();
+    }
+    Decide(past_.end_ns());
+    past_.Forget();
+  }
+
+  void FinishStep(const PendingStep& pending) {
     const int64_t duration_ns = pending.end_ns - pending.start_ns;
     EndedStep step;
     step.start_ns = std::max(pending.start_ns, past_.end_ns());
@@ -227,32 +245,29 @@ class StepTraces {
     for (size_t i = 0; i < phases.size(); ++i) SendPhase(step, phases[i], static_cast<uint8_t>(i));
     ++steps_;
     next_number_ = pending.number + 1;
-    EndedStep* const added = past_.Add(std::move(step));
-    Decide(added->start_ns, added->end_ns, added);
+    past_.Add(std::move(step));
   }
 
-  // Everything that began before `end_ns` is sent or dropped.
-  void Decide(int64_t start_ns, int64_t end_ns, EndedStep* step) {
-    std::vector<HeldSpan>& spans = held_.spans();
+  // Everything that began before `end_ns`, where the latest step ended, is sent or dropped.
+  void Decide(int64_t end_ns) {
     outside_.clear();
-    for (const HeldSpan& span : spans) {
+    for (const HeldSpan& span : held_.spans()) {
       if (span.time_ns >= end_ns) continue;
-      if (span.time_ns < start_ns) {
+      if (EndedStep* const step = past_.At(span.time_ns); step == nullptr) {
         outside_.insert(span.id);
       } else if (step->sent) {
         step->spans->insert(span.id);
       }
     }
     HeldSpans rest;
-    for (const HeldSpan& span : spans) {
-      if (span.time_ns >= end_ns) {
-        rest.Add(span, {span.bytes, span.size});
+    for (const HeldSpan& span : held_.spans()) {
+      if (span.time_ns < end_ns) {
+        Place(span, past_.At(span.time_ns), &outside_);
       } else {
-        Place(span, span.time_ns < start_ns ? nullptr : step, &outside_);
+        rest.Add(span, {span.bytes, span.size});
       }
     }
-    held_.Clear();
-    for (const HeldSpan& span : rest.spans()) held_.Add(span, {span.bytes, span.size});
+    std::swap(held_, rest);
   }
 
   // With Detail::kAll, of a step too large to wait for its end: it will be the next one.
@@ -353,11 +368,11 @@ class StepTraces {
   }
 
   void SendOwn(const Span& span, const TraceId& trace) {
-    one_.Clear();
-    one_.AddSpan(span);
-    late_.assign(one_.last());
-    Encoder::SetTrace(late_.data(), trace);
-    Send(late_);
+    own_.Clear();
+    own_.AddSpan(span);
+    std::string bytes(own_.last());
+    Encoder::SetTrace(bytes.data(), trace);
+    Send(bytes);
   }
 
   static absl::string_view PhaseName(size_t phase) {
@@ -379,7 +394,8 @@ class StepTraces {
   const std::optional<RemoteContext> remote_;
   const StepReceivers receivers_;
   const TraceId run_trace_;
-  Encoder one_;      // a span at a time
+  Encoder one_;      // a span at a time, of events
+  Encoder own_;      // of steps and phases
   Encoder request_;  // what is sent next
   BatchSpans<Encoder> spans_;
   StepSampler sampler_;
@@ -388,9 +404,10 @@ class StepTraces {
   HeldSpans held_;
   absl::flat_hash_set<SpanId> outside_;  // of a decision
   std::string late_;
-  std::optional<PendingStep> pending_;
+  std::deque<PendingStep> pending_;
   StepHistory past_;
   std::vector<Loss> losses_;
+  RunnerClock::Time now_;
   int64_t next_number_ = 0;
   uint64_t steps_ = 0;
   uint64_t outside_bytes_ = 0;

@@ -74,6 +74,12 @@ class Traces {
     event.details = &details;
     Add(event);
   }
+  // Time goes by, until the steps so far are over.
+  void Settle() {
+    now_ += std::chrono::seconds(1);
+    proto_.Note({}, now_);
+    json_.Note({}, now_);
+  }
   void Moments(const EventBatch& batch) {
     proto_.AddMoments(batch);
     json_.AddMoments(batch);
@@ -131,6 +137,7 @@ class Traces {
   }
 
   const Resource resource_;
+  RunnerClock::Time now_;
   StepTraces<SpanEncoder> proto_;
   StepTraces<JsonEncoder> json_;
 };
@@ -217,6 +224,7 @@ TEST(StepTraces, KernelsThatComeLateAreOfTheStepThatLaunchedThem) {
   traces.Step(0, 0, 100);
   const int64_t dropped = traces.Op(110, 120);
   traces.Step(1, 100, 200);
+  traces.Settle();
   EventDetails details;
   DeviceLaunch launch;
   details.launch = &launch;
@@ -321,6 +329,7 @@ TEST(StepTraces, WithAllDetailALargeStepIsSentInParts) {
   config.sampling.held_bytes = 2 << 20;
   Traces traces(config);
   traces.Step(4, 0, 1);
+  traces.Settle();
   for (int i = 0; i < 20000; ++i) traces.Op(10 + i, 11 + i);
   traces.Step(5, 10, 30000);
   traces.End(/*fits=*/false);
@@ -428,15 +437,16 @@ TEST(StepTraces, BackwardOperatorsThatComeAfterTheirStepAreInItsPhases) {
   EXPECT_EQ(traces.Of(backward.id).parent_span_id(), traces.Root(0).span_id());
 }
 
-TEST(StepTraces, AStepIsSentASecondAfterItsEndIfNoOtherFollows) {
+TEST(StepTraces, AStepIsSentAWhileAfterItsEndOrWhenSomebodyWaits) {
   Traces traces(With(Detail::kAll));
+  RunnerClock::Time now;
   traces.Step(0, 0, 100);
-  traces.proto().Flush(/*awaited=*/false);
+  traces.proto().Flush(now += std::chrono::milliseconds(499), /*awaited=*/false);
   EXPECT_EQ(traces.spans.size(), 1u) << "the run";
-  traces.proto().Flush(/*awaited=*/false);
+  traces.proto().Flush(now += std::chrono::milliseconds(1), /*awaited=*/false);
   EXPECT_EQ(traces.Root(0).name(), "ProfilerStep");
   traces.Step(1, 100, 200);
-  traces.proto().Flush(/*awaited=*/true);
+  traces.proto().Flush(now, /*awaited=*/true);
   EXPECT_EQ(traces.Root(1).name(), "ProfilerStep");
 }
 
@@ -465,6 +475,7 @@ TEST(StepTraces, InRandomRunsEverySpanIsSentOrCountedAndEveryParentIsThere) {
       }
       now += 1 + below(100);
       traces.Step(step, step_start, now);
+      if (below(2) == 0) traces.Settle();
       ++spans;
     }
     traces.End(/*fits=*/seed % 5 != 0);
