@@ -29,7 +29,7 @@ constexpr const char* kMethods[kSignalCount] = {
 ferret_otlp_grpc_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 
 ferret_otlp_grpc_handle* OpenChannel(const ferret_otlp_grpc_api* api, const GrpcConfig& config, std::string* error) {
-  const std::string user_agent = absl::StrCat("ferret/", kVersion.data(), " OTel-OTLP-Exporter-Cpp/", kVersion.data());
+  const std::string user_agent = "OTel-OTLP-Exporter-Ferret/" + std::string(kVersion);
   std::vector<ferret_otlp_grpc_header> headers;
   for (const auto& [key, value] : config.headers) headers.push_back({Bytes(key), Bytes(value)});
   ferret_otlp_grpc_config plain{};
