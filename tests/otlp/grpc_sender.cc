@@ -53,9 +53,9 @@ void Print(const SendOutcome& outcome, Clock::time_point start) {
 
 void Send(const std::string& signal, const std::string& body, int64_t milliseconds) {
   const Clock::time_point start = Clock::now();
-  Print(transport->Send(signal == "metrics" ? Signal::kMetrics : Signal::kTraces, body,
-                        milliseconds < 0 ? RunnerClock::Time::max() : TheClock()->After(absl::Milliseconds(milliseconds))),
-        start);
+  const RunnerClock::Time deadline =
+      milliseconds < 0 ? RunnerClock::Time::max() : TheClock()->After(absl::Milliseconds(milliseconds));
+  Print(transport->Send(signal == "metrics" ? Signal::kMetrics : Signal::kTraces, body, deadline), start);
 }
 
 void AtExit() {
@@ -78,7 +78,8 @@ SignalConfig ReadConfig(int argc, char** argv) {
     if (name == "ca") config.ca_file = value;
     if (name == "key") config.client_key_file = value;
     if (name == "certificate") config.client_certificate_file = value;
-    if (name == "header") config.headers.emplace_back(value.substr(0, value.find(':')), value.substr(value.find(':') + 1));
+    const size_t colon = value.find(':');
+    if (name == "header") config.headers.emplace_back(value.substr(0, colon), value.substr(colon + 1));
   }
   return config;
 }

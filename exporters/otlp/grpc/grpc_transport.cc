@@ -99,7 +99,7 @@ SendOutcome GrpcTransport::Send(Signal signal, std::string_view body, RunnerCloc
   ferret_otlp_grpc_handle* const handle = handles_[static_cast<size_t>(signal)];
   if (handle == nullptr || getpid() != process_) {
     result.kind = SendOutcome::Kind::kRefused;
-    result.message = handle == nullptr ? "this signal does not go out over gRPC" : "gRPC is not used in a forked process";
+    result.message = handle == nullptr ? "this signal does not go out over gRPC" : "gRPC is not for a forked process";
     return result;
   }
   // Further away than a year is never.
