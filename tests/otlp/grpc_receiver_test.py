@@ -218,6 +218,21 @@ class ConnectionsTest(unittest.TestCase):
             self.assertEqual(sender.send(size=2)["kind"], "delivered")
             released.set()
 
+    def test_a_request_that_hangs_in_the_receiver_is_cancelled(self):
+        released = threading.Event()
+
+        def behave(body, context):
+            released.wait(SOON * 2)
+            return b""
+        with Receiver(behave) as receiver, Sender("http://127.0.0.1:%d" % receiver.port) as sender:
+            sender.say("cancel")
+            self.assertTrue(receiver.came.wait(SOON))
+            outcome = sender.ask("now")
+            self.assertEqual(outcome["kind"], "retryable")
+            self.assertIn("CANCELLED", outcome["message"])
+            self.assertEqual(sender.send(milliseconds=-1)["kind"], "retryable")
+            released.set()
+
     def test_requests_and_both_signals_share_a_connection(self):
         peers = set()
 

@@ -8,6 +8,7 @@
 //   send traces|metrics BYTES MILLISECONDS    zeros
 //   file traces|metrics PATH MILLISECONDS
 //   repeat COUNT BYTES                        one line for all of them
+//   cancel                                    a request without a deadline, that the line after this one cancels
 // What a program may do at its end:
 //   exit      returns from main while a request without a deadline runs on another thread
 //   at_exit   returns from main, and sends one request from a function that exit calls, registered before gRPC was there
@@ -116,6 +117,11 @@ int Run(int argc, char** argv) {
         if (outcome.kind != SendOutcome::Kind::kDelivered) break;
       }
       Print(outcome, first);
+    } else if (command == "cancel") {
+      std::thread sending([] { Send("traces", "hang", -1); });
+      std::getline(std::cin, line);
+      transport->Cancel();
+      sending.join();
     } else if (command == "exit") {
       // The receiver says when it has the request; then a second line comes.
       std::thread([] { Send("traces", "hang", -1); }).detach();
