@@ -90,7 +90,8 @@ TEST(GrpcConfig, HeadersGetLowerCaseNames) {
   config.headers = {{"Authorization", "Bearer abc"}, {"x-b3", ""}};
   const auto read = GrpcConfig::From(config);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_THAT(read->headers, testing::ElementsAre(testing::Pair("authorization", "Bearer abc"), testing::Pair("x-b3", "")));
+  EXPECT_THAT(read->headers,
+              testing::ElementsAre(testing::Pair("authorization", "Bearer abc"), testing::Pair("x-b3", "")));
 }
 
 TEST(GrpcConfig, HeadersThatWouldStopGrpcAreRefusedWithoutTheirValues) {

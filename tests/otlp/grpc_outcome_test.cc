@@ -15,8 +15,8 @@ using Kind = SendOutcome::Kind;
 using testing::HasSubstr;
 
 // google.rpc.Status{details: [Any{RetryInfo{retry_delay: 2s}}]}
-const std::string kRetryIn2s = std::string("\x1a\x30\x0a\x28") + "type.googleapis.com/google.rpc.RetryInfo" + "\x12\x04" +
-                               "\x0a\x02\x08\x02";
+const std::string kRetryIn2s = std::string("\x1a\x30\x0a\x28") + "type.googleapis.com/google.rpc.RetryInfo" +
+                               "\x12\x04\x0a\x02\x08\x02";
 
 SendOutcome Read(int32_t code, const std::string& message = "", const std::string& details = "",
                  Signal signal = Signal::kTraces) {

@@ -9,12 +9,14 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import grpc
 import grpc_ctypes
@@ -46,14 +48,15 @@ class Status(grpc.Status):
 class Receiver(grpc.GenericRpcHandler):
     """Answers by `behave(body, context)`, and keeps what came."""
 
-    def __init__(self, behave=lambda body, context: b"", address="127.0.0.1:0", credentials=None, methods=(TRACES, METRICS)):
+    def __init__(self, behave=lambda body, context: b"", address="127.0.0.1:0", credentials=None,
+                 methods=(TRACES, METRICS)):
         self.behave, self.methods = behave, methods
         self.requests = []  # (method, body, metadata)
         self.came = threading.Event()
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[self],
                                   options=[("grpc.so_reuseport", 0), ("grpc.max_send_message_length", -1)])
-        add = self.server.add_insecure_port if credentials is None else lambda a: self.server.add_secure_port(a, credentials)
-        self.port = add(address)
+        self.port = (self.server.add_insecure_port(address) if credentials is None else
+                     self.server.add_secure_port(address, credentials))
         self.server.start()
 
     def service(self, details):
@@ -80,10 +83,11 @@ class Receiver(grpc.GenericRpcHandler):
 
 
 class Sender:
-    def __init__(self, url, **options):
+    def __init__(self, url, program=None, library=None, environment={}, **options):
         self.process = subprocess.Popen(
-            [SENDER, LIBRARY, "url=" + url] + ["%s=%s" % item for item in options.items()],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            [program or SENDER, LIBRARY if library is None else library, "url=" + url] +
+            ["%s=%s" % item for item in options.items()], env={**ENVIRONMENT, **environment},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def say(self, *words):
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
@@ -129,7 +133,7 @@ class AnswersTest(unittest.TestCase):
             for _, body, metadata in receiver.requests:
                 self.assertEqual(body, bytes(3_000_000))
                 self.assertEqual(metadata["authorization"], "Bearer x y")
-                self.assertRegex(metadata["user-agent"], r"^ferret/\S+ OTel-OTLP-Exporter-Cpp/\S+ grpc-c\+\+/")
+                self.assertRegex(metadata["user-agent"], r"^OTel-OTLP-Exporter-Ferret/\S+ grpc-c\+\+/")
 
     def test_official_classes_read_what_was_sent(self):
         request = trace_service_pb2.ExportTraceServiceRequest()
@@ -153,7 +157,8 @@ class AnswersTest(unittest.TestCase):
         with Receiver(lambda body, context: answers.pop(0)) as receiver:
             with Sender("http://127.0.0.1:%d" % receiver.port) as sender:
                 outcome = sender.send("traces")
-                self.assertEqual((outcome["kind"], outcome["rejected"], outcome["message"]), ("delivered", 12, "too old"))
+                self.assertEqual((outcome["rejected"], outcome["message"]), (12, "too old"))
+                self.assertEqual(outcome["kind"], "delivered")
                 outcome = sender.send("metrics")
                 self.assertEqual((outcome["kind"], outcome["rejected"], outcome["message"]), ("delivered", 3, "no"))
 
@@ -200,18 +205,45 @@ class AnswersTest(unittest.TestCase):
 class ConnectionsTest(unittest.TestCase):
     def test_a_hanging_receiver_costs_the_deadline_and_the_next_request_is_served(self):
         released = threading.Event()
-        answers = [lambda: released.wait(SOON), lambda: None]
 
         def behave(body, context):
-            answers.pop(0)()
+            if len(body) == 1:
+                released.wait(SOON)
             return b""
         with Receiver(behave) as receiver, Sender("http://127.0.0.1:%d" % receiver.port) as sender:
-            outcome = sender.send(milliseconds=300)
+            outcome = sender.send(size=1, milliseconds=300)
             self.assertEqual(outcome["kind"], "retryable")
             self.assertIn("DEADLINE_EXCEEDED", outcome["message"])
             self.assertLess(outcome["ms"], SOON * 1000)
-            self.assertEqual(sender.send()["kind"], "delivered")
+            self.assertEqual(sender.send(size=2)["kind"], "delivered")
             released.set()
+
+    def test_a_request_that_hangs_in_the_receiver_is_cancelled(self):
+        released = threading.Event()
+
+        def behave(body, context):
+            released.wait(SOON * 2)
+            return b""
+        with Receiver(behave) as receiver, Sender("http://127.0.0.1:%d" % receiver.port) as sender:
+            sender.say("cancel")
+            self.assertTrue(receiver.came.wait(SOON))
+            outcome = sender.ask("now")
+            self.assertEqual(outcome["kind"], "retryable")
+            self.assertIn("CANCELLED", outcome["message"])
+            self.assertEqual(sender.send(milliseconds=-1)["kind"], "retryable")
+            released.set()
+
+    def test_requests_and_both_signals_share_a_connection(self):
+        peers = set()
+
+        def behave(body, context):
+            peers.add(context.peer())
+            return b""
+        with Receiver(behave) as receiver, Sender("http://127.0.0.1:%d" % receiver.port) as sender:
+            self.assertEqual(sender.ask("repeat", 50, 100_000)["kind"], "delivered")
+            self.assertEqual(sender.send("metrics")["kind"], "delivered")
+            self.assertEqual(len(receiver.requests), 51)
+        self.assertEqual(len(peers), 1)
 
     def test_a_receiver_that_goes_and_comes_back_is_found_again(self):
         first = Receiver()
@@ -251,8 +283,8 @@ class TlsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         for name in "server", "other", "client":
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                            "-keyout", cls.path(name + ".key"), "-out", cls.path(name + ".pem"), "-days", "2",
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                            "-nodes", "-keyout", cls.path(name + ".key"), "-out", cls.path(name + ".pem"), "-days", "2",
                             "-subj", "/CN=" + name, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
                            check=True, capture_output=True)
 
@@ -329,9 +361,51 @@ class EndOfProcessTest(unittest.TestCase):
             self.assertEqual(sender.errors, "")
 
 
+class WhereTheLibraryIsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bin, self.lib = (pathlib.Path(folder.name, name) for name in ("bin", "lib"))
+        self.bin.mkdir()
+        self.lib.mkdir()
+        self.program = shutil.copy(SENDER, self.bin / "sender")
+
+    def works(self, program, **environment):
+        with Receiver() as receiver:
+            url = "http://127.0.0.1:%d" % receiver.port
+            with Sender(url, program=program, library="", environment=environment) as sender:
+                self.assertEqual(sender.send()["kind"], "delivered")
+
+    def test_beside_what_loads_it(self):
+        shutil.copy(LIBRARY, self.bin)
+        self.works(self.program)
+
+    def test_beside_what_a_link_leads_to(self):
+        shutil.copy(LIBRARY, self.bin)
+        link = self.lib / "link"
+        link.symlink_to(self.program)
+        self.works(link)
+
+    def test_beside_a_program_that_path_found(self):
+        shutil.copy(LIBRARY, self.bin)
+        with unittest.mock.patch.dict(os.environ, PATH=str(self.bin)):  # where Popen looks
+            self.works("sender", PATH=str(self.bin))
+
+    def test_where_the_linker_looks(self):
+        shutil.copy(LIBRARY, self.lib)
+        self.works(self.program, LD_LIBRARY_PATH=str(self.lib))
+
+    def test_nowhere(self):
+        done = subprocess.run([self.program, "", "url=http://127.0.0.1:1"], capture_output=True, text=True, timeout=SOON)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("libferret_otlp_grpc.so: cannot open", done.stderr)
+        self.assertIn("beside libferret.so", done.stderr)
+
+
 class LibraryTest(unittest.TestCase):
     def test_it_exports_one_symbol(self):
-        lines = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True, capture_output=True, text=True).stdout
+        lines = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True, capture_output=True,
+                               text=True).stdout
         self.assertEqual([line.split()[-1] for line in lines.splitlines()], ["ferret_otlp_grpc_entry"])
 
     def test_it_does_not_link_protobuf(self):

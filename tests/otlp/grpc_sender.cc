@@ -8,6 +8,7 @@
 //   send traces|metrics BYTES MILLISECONDS    zeros
 //   file traces|metrics PATH MILLISECONDS
 //   repeat COUNT BYTES                        one line for all of them
+//   cancel                                    a request without a deadline, that the line after this one cancels
 // What a program may do at its end:
 //   exit      returns from main while a request without a deadline runs on another thread
 //   at_exit   returns from main, and sends one request from a function that exit calls, registered before gRPC was there
@@ -53,9 +54,9 @@ void Print(const SendOutcome& outcome, Clock::time_point start) {
 
 void Send(const std::string& signal, const std::string& body, int64_t milliseconds) {
   const Clock::time_point start = Clock::now();
-  Print(transport->Send(signal == "metrics" ? Signal::kMetrics : Signal::kTraces, body,
-                        milliseconds < 0 ? RunnerClock::Time::max() : TheClock()->After(absl::Milliseconds(milliseconds))),
-        start);
+  const RunnerClock::Time deadline =
+      milliseconds < 0 ? RunnerClock::Time::max() : TheClock()->After(absl::Milliseconds(milliseconds));
+  Print(transport->Send(signal == "metrics" ? Signal::kMetrics : Signal::kTraces, body, deadline), start);
 }
 
 void AtExit() {
@@ -78,7 +79,8 @@ SignalConfig ReadConfig(int argc, char** argv) {
     if (name == "ca") config.ca_file = value;
     if (name == "key") config.client_key_file = value;
     if (name == "certificate") config.client_certificate_file = value;
-    if (name == "header") config.headers.emplace_back(value.substr(0, value.find(':')), value.substr(value.find(':') + 1));
+    const size_t colon = value.find(':');
+    if (name == "header") config.headers.emplace_back(value.substr(0, colon), value.substr(colon + 1));
   }
   return config;
 }
@@ -115,6 +117,11 @@ int Run(int argc, char** argv) {
         if (outcome.kind != SendOutcome::Kind::kDelivered) break;
       }
       Print(outcome, first);
+    } else if (command == "cancel") {
+      std::thread sending([] { Send("traces", "hang", -1); });
+      std::getline(std::cin, line);
+      transport->Cancel();
+      sending.join();
     } else if (command == "exit") {
       // The receiver says when it has the request; then a second line comes.
       std::thread([] { Send("traces", "hang", -1); }).detach();

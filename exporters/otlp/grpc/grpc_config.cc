@@ -48,10 +48,9 @@ absl::StatusOr<std::string> HeaderKey(const std::string& given) {
                                                      absl::string_view(&c, 1), "' in a name"));
     }
   }
-  for (const absl::string_view taken : {"content-type", "te", "user-agent", "host", "connection"}) {
-    if (key == taken) return absl::InvalidArgumentError(absl::StrCat("header \"", key, "\" is gRPC's own"));
-  }
-  if (absl::StartsWith(key, "grpc-")) return absl::InvalidArgumentError(absl::StrCat("header \"", key, "\" is gRPC's own"));
+  bool taken = absl::StartsWith(key, "grpc-");
+  for (const absl::string_view own : {"content-type", "te", "user-agent", "host", "connection"}) taken |= key == own;
+  if (taken) return absl::InvalidArgumentError(absl::StrCat("header \"", key, "\" is gRPC's own"));
   return key;
 }
 

@@ -27,7 +27,7 @@ bool StartsWith(std::string_view text, std::string_view lower_case_prefix) {
 std::string PercentEncoded(std::string_view text) {
   std::string encoded;
   for (const char c : text) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || std::string_view("-._~:").find(c) != std::string_view::npos) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("-._~:", absl::string_view(&c, 1))) {
       encoded += c;
     } else {
       char hex[4];

@@ -33,7 +33,8 @@ std::string Beside(const std::string& file) {
 
 std::string FindLibrary() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&LoadGrpcLibrary), &info) == 0 || info.dli_fname == nullptr) return kFileName;
+  const void* const here = reinterpret_cast<const void*>(&LoadGrpcLibrary);
+  if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return kFileName;
   const std::string file = info.dli_fname;
   // A program that was found by PATH has no folder in its name.
   std::string found = Beside(file.find('/') == file.npos ? "/proc/self/exe" : file);
@@ -68,7 +69,8 @@ absl::StatusOr<const ferret_otlp_grpc_api*> LoadGrpcLibrary(const std::string& p
   const auto entry = reinterpret_cast<ferret_otlp_grpc_entry_function>(dlsym(library, kEntryName));
   const ferret_otlp_grpc_api* const api = entry != nullptr ? entry(FERRET_OTLP_GRPC_ABI_VERSION) : nullptr;
   if (api == nullptr || api->abi_version != FERRET_OTLP_GRPC_ABI_VERSION) {
-    return absl::FailedPreconditionError(absl::StrCat("gRPC is not available: ", file, " is not of this version of Ferret"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("gRPC is not available: ", file, " is not of this version of Ferret"));
   }
   return api;
 }

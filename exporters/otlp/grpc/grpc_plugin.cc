@@ -59,7 +59,7 @@ std::string Text(const ferret_otlp_grpc_bytes& bytes) {
   return bytes.size == 0 ? std::string() : std::string(bytes.data, bytes.size);
 }
 
-// gRPC stays initialised from the first channel on: its shutdown runs on a thread of its own, beside whatever comes next.
+// gRPC stays initialised from the first channel on: its shutdown may run on a thread of its own, beside what comes next.
 void InitializeOnce(bool quiet) {
   static const bool initialized = [quiet] {
     // What is wrong with a connection is in the outcome of its calls; gRPC says it again at each attempt.

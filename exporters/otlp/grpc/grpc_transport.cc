@@ -29,7 +29,7 @@ constexpr const char* kMethods[kSignalCount] = {
 ferret_otlp_grpc_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 
 ferret_otlp_grpc_handle* OpenChannel(const ferret_otlp_grpc_api* api, const GrpcConfig& config, std::string* error) {
-  const std::string user_agent = absl::StrCat("ferret/", kVersion.data(), " OTel-OTLP-Exporter-Cpp/", kVersion.data());
+  const std::string user_agent = "OTel-OTLP-Exporter-Ferret/" + std::string(kVersion);
   std::vector<ferret_otlp_grpc_header> headers;
   for (const auto& [key, value] : config.headers) headers.push_back({Bytes(key), Bytes(value)});
   ferret_otlp_grpc_config plain{};
@@ -99,7 +99,7 @@ SendOutcome GrpcTransport::Send(Signal signal, std::string_view body, RunnerCloc
   ferret_otlp_grpc_handle* const handle = handles_[static_cast<size_t>(signal)];
   if (handle == nullptr || getpid() != process_) {
     result.kind = SendOutcome::Kind::kRefused;
-    result.message = handle == nullptr ? "this signal does not go out over gRPC" : "gRPC is not used in a forked process";
+    result.message = handle == nullptr ? "this signal does not go out over gRPC" : "gRPC is not for a forked process";
     return result;
   }
   // Further away than a year is never.
