@@ -18,9 +18,9 @@ namespace ferret::otlp {
 // A UUID of version 5 (RFC 9562): of `name` within a namespace.
 std::string NameUuid(const std::array<uint8_t, 16>& name_space, std::string_view name);
 
-// Of "JOB/RANK/RESTART", in the namespace that OpenTelemetry has set aside for instances; without a restart count it is 0,
-// and without a job its place is the run's id. A process that has no rank is one of many that could claim the same: it
-// is known by "JOB/HOST/PID" instead.
+// Of "JOB/RANK/RESTART", in the namespace that OpenTelemetry has set aside for instances. Without a restart count it is
+// 0, and without a job its place is the run's id. A process that has no rank is one of many that could claim the same:
+// it is known by "JOB/HOST/PID" instead.
 std::string InstanceId(const SessionInfo& info, const std::string& run_id);
 
 }  // namespace ferret::otlp

@@ -104,9 +104,11 @@ ResourceEnvironment ReadResourceEnvironment(const GetEnv& getenv) {
   return environment;
 }
 
-ResourceEnvironment ReadResourceEnvironment() {
-  return ReadResourceEnvironment([](const char* name) { return secure_getenv(name); });
+GetEnv ProcessEnvironment() {
+  return [](const char* name) { return secure_getenv(name); };
 }
+
+ResourceEnvironment ReadResourceEnvironment() { return ReadResourceEnvironment(ProcessEnvironment()); }
 
 Resource::Resource(const SessionInfo& info, const std::string& run_id, const std::string& executable,
                    const ResourceEnvironment& environment) {

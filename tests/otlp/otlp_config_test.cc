@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <string>
 
@@ -310,6 +311,16 @@ TEST(OtlpConfig, WhatConcernsTheResourceIsReadToo) {
   EXPECT_THAT(config.warnings,
               ElementsAre(StartsWith("OTEL_RESOURCE_ATTRIBUTES is ignored: "),
                           "OTEL_CONFIG_FILE=\"/etc/otel.yaml\" is ignored: the file is not read; other variables count"));
+}
+
+TEST(OtlpConfig, IsReadFromTheProcessesOwnEnvironment) {
+  ASSERT_EQ(setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318", 1), 0);
+  ExporterSpec spec;
+  spec.name = "otlp";
+  const absl::StatusOr<OtlpConfig> config = ReadOtlpConfig(spec, ProcessEnvironment());
+  ASSERT_EQ(unsetenv("OTEL_EXPORTER_OTLP_ENDPOINT"), 0);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(Traces(*config).url, "http://c:4318/v1/traces");
 }
 
 TEST(OtlpConfig, TheSpanThatStartedTheProcessIsReadFromTraceparent) {
