@@ -16,7 +16,7 @@
 namespace ferret::otlp {
 namespace {
 
-constexpr int kRounds = 20000;
+constexpr int kRounds = 5000;
 
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = [] {
