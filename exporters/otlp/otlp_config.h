@@ -84,7 +84,7 @@ struct OtlpConfig {
   std::vector<std::string> warnings;  // one line each, to be shown at Open
 };
 
-// An error is about a parameter, and names it.
+// An error is about a parameter, and names it. An exporter passes ProcessEnvironment().
 absl::StatusOr<OtlpConfig> ReadOtlpConfig(const ExporterSpec& spec, const GetEnv& getenv);
 
 }  // namespace ferret::otlp

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "exporters/otlp/instance_id.h"
 #include "exporters/otlp/percent_decoding.h"
 #include "exporters/otlp/span.h"
 #include "runtime/text/json_text.h"
@@ -39,6 +40,15 @@ absl::StatusOr<std::string> Decoded(absl::string_view text) {
   if (!IsUtf8(*decoded)) return absl::InvalidArgumentError(absl::StrCat(QuotedJson(View(text)), " is not UTF-8"));
   return *std::move(decoded);
 }
+
+// As the semantic conventions spell it.
+#if defined(__x86_64__)
+constexpr char kArchitecture[] = "amd64";
+#elif defined(__aarch64__)
+constexpr char kArchitecture[] = "arm64";
+#else
+constexpr char kArchitecture[] = "";  // not known: not said
+#endif
 
 // What only Ferret may say.
 bool IsOwnKey(absl::string_view key) {
@@ -94,9 +104,11 @@ ResourceEnvironment ReadResourceEnvironment(const GetEnv& getenv) {
   return environment;
 }
 
-ResourceEnvironment ReadResourceEnvironment() {
-  return ReadResourceEnvironment([](const char* name) { return secure_getenv(name); });
+GetEnv ProcessEnvironment() {
+  return [](const char* name) { return secure_getenv(name); };
 }
+
+ResourceEnvironment ReadResourceEnvironment() { return ReadResourceEnvironment(ProcessEnvironment()); }
 
 Resource::Resource(const SessionInfo& info, const std::string& run_id, const std::string& executable,
                    const ResourceEnvironment& environment) {
@@ -120,6 +132,13 @@ Resource::Resource(const SessionInfo& info, const std::string& run_id, const std
   if (Find(environment.attributes, "host.name") == nullptr && !info.host_name.empty()) Add("host.name", info.host_name);
   if (Find(environment.attributes, "process.executable.name") == nullptr && !executable.empty()) {
     Add("process.executable.name", executable);
+  }
+  if (info.local_rank >= 0) Add("ferret.local_rank", int64_t{info.local_rank});
+  if (info.restart_count >= 0) Add("ferret.restart_count", int64_t{info.restart_count});
+  const std::pair<const char*, std::string> found_out[] = {
+      {"service.instance.id", InstanceId(info, run_id)}, {"os.type", "linux"}, {"host.arch", kArchitecture}};
+  for (const auto& [key, value] : found_out) {
+    if (Find(environment.attributes, key) == nullptr && !value.empty()) Add(key, value);
   }
   for (const auto& [key, value] : environment.attributes) {
     if (!IsOwnKey(key) && key != "service.name") Add(key, value);

@@ -25,6 +25,8 @@ namespace ferret::otlp {
 
 // As getenv: null for a variable that is not set.
 using GetEnv = std::function<const char*(const char* name)>;
+// The process's own; in a program with more rights than its caller, nothing is set.
+GetEnv ProcessEnvironment();
 
 // OTEL_* variables as far as they concern what is said of the process, read once.
 struct ResourceEnvironment {
@@ -35,8 +37,7 @@ struct ResourceEnvironment {
   std::vector<std::string> warnings;
 };
 ResourceEnvironment ReadResourceEnvironment(const GetEnv& getenv);
-// The process's environment; that of a program with more rights than its caller is ignored.
-ResourceEnvironment ReadResourceEnvironment();
+ResourceEnvironment ReadResourceEnvironment();  // of ProcessEnvironment()
 
 // The value of OTEL_RESOURCE_ATTRIBUTES: key=value,key=value, both percent-encoded. An error makes all of it void.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseResourceAttributes(std::string_view text);

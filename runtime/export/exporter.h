@@ -35,6 +35,8 @@ struct SessionInfo {
   bool has_rank = false;  // whether a launcher's environment named the rank
   int rank = 0;           // 0 when nothing says otherwise
   int world_size = 1;
+  int local_rank = -1;     // on this machine; -1 if nothing says so
+  int restart_count = -1;  // how often the launcher has started the job again; -1 if nothing says so
   std::string backend;  // of distributedInfo; empty if unknown
   std::string job_id;   // empty if unknown
   // The session's options as (name, value), for display in the output.

@@ -24,12 +24,13 @@ struct Launcher {
   const char* rank;
   const char* world_size;
   const char* local_rank;
+  const char* restart_count;  // null if it says none
 };
 
 constexpr Launcher kLaunchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_RESTART_COUNT"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", nullptr},
 };
 
 constexpr size_t kLongestJobId = 128;
@@ -72,6 +73,9 @@ void ReadRank(GetEnv getenv, ProcessIdentity* identity) {
     // Without a usable number: the smallest world that has this rank.
     identity->world_size = world_size != 0 ? world_size : identity->rank + 1;
     ReadNumber(getenv, launcher.local_rank, 0, &identity->local_rank, identity);
+    if (launcher.restart_count != nullptr) {
+      ReadNumber(getenv, launcher.restart_count, 0, &identity->restart_count, identity);
+    }
     return;
   }
 }
@@ -114,6 +118,8 @@ void ProcessIdentity::CopyTo(SessionInfo* info) const {
   info->has_rank = has_rank;
   info->rank = rank;
   info->world_size = world_size;
+  info->local_rank = local_rank;
+  info->restart_count = restart_count;
   info->job_id = job_id;
 }
 

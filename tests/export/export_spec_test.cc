@@ -114,5 +114,18 @@ TEST(ExportSpec, IntParameterKeepsToItsRange) {
   EXPECT_FALSE(IntParameter(spec, "empty", 0, 0, 10).ok());
 }
 
+TEST(ExportSpec, SizeParameterTakesWholeNumbersWithUnitsFromItsLeastOn) {
+  const ExporterSpec spec{"otlp", "", {{"a", "3MB"}, {"b", "2KiB"}, {"c", "7"}, {"zero", "0"}, {"bad", "1.5GB"}, {"no", ""},
+                                       {"much", "99999999999GiB"}}};
+  EXPECT_EQ(*SizeParameter(spec, "a", 1, 3000000), 3000000u);
+  EXPECT_EQ(*SizeParameter(spec, "b", 1, 1), 2048u);
+  EXPECT_EQ(*SizeParameter(spec, "c", 1, 7), 7u);
+  EXPECT_EQ(*SizeParameter(spec, "absent", 5, 100), 5u);
+  EXPECT_EQ(SizeParameter(spec, "a", 1, 3000001).status().message(),
+            "otlp: a=3MB is not a size from 3000001 bytes on; allowed are whole numbers with kB, MB, GB, KiB, MiB, GiB or "
+            "no unit");
+  for (const char* key : {"zero", "bad", "no", "much"}) EXPECT_FALSE(SizeParameter(spec, key, 1, 0).ok()) << key;
+}
+
 }  // namespace
 }  // namespace ferret

@@ -34,11 +34,21 @@ std::map<std::string, std::string> ResourceOf(const Variables& variables, const 
 TEST(Resource, SaysWhoRecords) {
   SessionInfo info = TestInfo();
   info.job_id = "4711";
+  info.local_rank = 1;
+  info.restart_count = 2;
+#if defined(__aarch64__)
+  const std::string architecture = "s:arm64";
+#else
+  const std::string architecture = "s:amd64";
+#endif
   const std::map<std::string, std::string> expected = {
       {"service.name", "s:unknown_service:python3"},
       {"process.executable.name", "s:python3"},
       {"process.pid", "i:900"},
+      {"service.instance.id", "s:a86a88a1-d2ee-5639-adba-b301c0f53d3f"},
       {"host.name", "s:node-b"},
+      {"host.arch", architecture},
+      {"os.type", "s:linux"},
       {"telemetry.sdk.name", "s:ferret"},
       {"telemetry.sdk.language", "s:cpp"},
       {"telemetry.sdk.version", "s:" + std::string(kVersion)},
@@ -46,10 +56,18 @@ TEST(Resource, SaysWhoRecords) {
       {"ferret.job_id", "s:4711"},
       {"ferret.rank", "i:3"},
       {"ferret.world_size", "i:8"},
+      {"ferret.local_rank", "i:1"},
+      {"ferret.restart_count", "i:2"},
       {"ferret.host", "s:node-b"},
       {"ferret.session.start_unix_nano", "i:1757000000123456789"},
   };
   EXPECT_EQ(ResourceOf({}, info), expected);
+}
+
+TEST(Resource, SaysNothingOfALocalRankOrARestartThatNoLauncherSaid) {
+  const auto resource = ResourceOf({});
+  EXPECT_EQ(resource.count("ferret.local_rank"), 0u);
+  EXPECT_EQ(resource.count("ferret.restart_count"), 0u);
 }
 
 TEST(Resource, ServiceNameGoesBeforeTheOneAmongTheAttributes) {
@@ -67,9 +85,14 @@ TEST(Resource, ServiceNameGoesBeforeTheOneAmongTheAttributes) {
 TEST(Resource, TheUsersAttributesGoBeforeWhatIsFoundOutButNotBeforeFerretsOwn) {
   const auto resource = ResourceOf({{"OTEL_RESOURCE_ATTRIBUTES",
                                      "host.name=public,process.executable.name=train,process.pid=1,ferret.rank=9,"
+                                     "service.instance.id=mine,os.type=other,host.arch=sparc,ferret.local_rank=5,"
                                      "telemetry.sdk.name=opentelemetry,deployment.environment.name=prod"}});
   EXPECT_EQ(resource.at("host.name"), "s:public");
   EXPECT_EQ(resource.at("process.executable.name"), "s:train");
+  EXPECT_EQ(resource.at("service.instance.id"), "s:mine");
+  EXPECT_EQ(resource.at("os.type"), "s:other");
+  EXPECT_EQ(resource.at("host.arch"), "s:sparc");
+  EXPECT_EQ(resource.count("ferret.local_rank"), 0u);
   EXPECT_EQ(resource.at("process.pid"), "i:900");
   EXPECT_EQ(resource.at("ferret.rank"), "i:3");
   EXPECT_EQ(resource.at("telemetry.sdk.name"), "s:ferret");

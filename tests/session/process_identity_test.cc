@@ -62,6 +62,17 @@ TEST(ProcessIdentity, TorchrunUnderSlurmCountsAsTorchrun) {
   EXPECT_EQ(identity.job_id, "4711");
 }
 
+TEST(ProcessIdentity, TheRestartCountIsTheLaunchersThatGaveTheRank) {
+  EXPECT_EQ(Identify({}).restart_count, -1);
+  EXPECT_EQ(Identify({{"RANK", "1"}, {"TORCHELASTIC_RESTART_COUNT", "2"}}).restart_count, 2);
+  EXPECT_EQ(Identify({{"SLURM_PROCID", "1"}, {"SLURM_RESTART_COUNT", "3"}}).restart_count, 3);
+  EXPECT_EQ(Identify({{"RANK", "1"}, {"SLURM_PROCID", "1"}, {"SLURM_RESTART_COUNT", "3"}}).restart_count, -1);
+  EXPECT_EQ(Identify({{"OMPI_COMM_WORLD_RANK", "1"}, {"TORCHELASTIC_RESTART_COUNT", "2"}}).restart_count, -1);
+  const ProcessIdentity bad = Identify({{"RANK", "1"}, {"TORCHELASTIC_RESTART_COUNT", "-1"}});
+  EXPECT_EQ(bad.restart_count, -1);
+  EXPECT_THAT(bad.ignored, ElementsAre(HasSubstr("TORCHELASTIC_RESTART_COUNT=")));
+}
+
 TEST(ProcessIdentity, JobComesFromSlurmThenFromTorchrun) {
   EXPECT_EQ(Identify({{"TORCHELASTIC_RUN_ID", "my-job"}}).job_id, "my-job");
   EXPECT_EQ(Identify({{"TORCHELASTIC_RUN_ID", "none"}}).job_id, "");
@@ -101,11 +112,18 @@ TEST(ProcessIdentity, JobThatCannotBeShownIsIgnored) {
 
 TEST(ProcessIdentity, FillsTheSessionInfo) {
   SessionInfo info;
-  Identify({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"SLURM_JOB_ID", "4711"}}).CopyTo(&info);
+  Identify({{"RANK", "5"},
+            {"WORLD_SIZE", "8"},
+            {"LOCAL_RANK", "1"},
+            {"TORCHELASTIC_RESTART_COUNT", "2"},
+            {"SLURM_JOB_ID", "4711"}})
+      .CopyTo(&info);
   EXPECT_EQ(info.pid, getpid());
   EXPECT_TRUE(info.has_rank);
   EXPECT_EQ(info.rank, 5);
   EXPECT_EQ(info.world_size, 8);
+  EXPECT_EQ(info.local_rank, 1);
+  EXPECT_EQ(info.restart_count, 2);
   EXPECT_EQ(info.job_id, "4711");
   EXPECT_NE(info.process_name, "");
   EXPECT_NE(info.host_name, "");
