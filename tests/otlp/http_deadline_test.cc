@@ -4,7 +4,11 @@
 // A Send ends by its deadline or when it is cancelled, whatever the receiver does meanwhile.
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "exporters/otlp/http/outcome.h"
@@ -108,6 +112,18 @@ TEST(HttpDeadlineTest, SendsTheNextRequestOnAFreshConnectionAfterOneThatRanOutOf
   EXPECT_EQ(transport->Send(Signal::kTraces, "second", Soon()).kind, Kind::kDelivered);
 }
 
+// Until a thread of this process waits for something, in Send for the network.
+void WaitUntilAsleep(pid_t thread) {
+  for (char state = 'R'; state != 'S'; std::this_thread::yield()) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string stat;
+    std::getline(file, stat);
+    const size_t name_end = stat.rfind(')');
+    ASSERT_LT(name_end + 2, stat.size());
+    state = stat[name_end + 2];
+  }
+}
+
 // On a connection that was used before: none of the timers for connecting runs, by which libcurl might wake up itself.
 void ExpectCancelEnds(const FaultReply& reply) {
   int count = 0;
@@ -115,8 +131,13 @@ void ExpectCancelEnds(const FaultReply& reply) {
   const auto transport = Make(BothTo(server));
   SendOutcome outcome = transport->Send(Signal::kTraces, "body", Soon());
   EXPECT_EQ(outcome.kind, Kind::kDelivered);
-  std::thread sender([&] { outcome = transport->Send(Signal::kTraces, "body", In(std::chrono::hours(1))); });
+  std::atomic<pid_t> thread{0};
+  std::thread sender([&] {
+    thread = static_cast<pid_t>(syscall(SYS_gettid));
+    outcome = transport->Send(Signal::kTraces, "body", In(std::chrono::hours(1)));
+  });
   server.WaitForRequests(2);
+  WaitUntilAsleep(thread);
   transport->Cancel();
   sender.join();
   EXPECT_EQ(server.connections(), 1);
