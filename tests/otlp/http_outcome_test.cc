@@ -93,6 +93,14 @@ TEST(HttpOutcomeTest, HandsOnWhenTheReceiverWantsToBeAskedAgain) {
   EXPECT_LE(wish(date), absl::Minutes(10));
 }
 
+TEST(HttpOutcomeTest, TakesNothingFromTrailers) {
+  FaultReply reply;
+  reply.bytes =
+      "HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nTransfer-Encoding: chunked\r\nTrailer: Retry-After\r\n\r\n"
+      "0\r\nRetry-After: 9\r\n\r\n";
+  EXPECT_EQ(SendOnce(reply).retry_after, absl::Seconds(2));
+}
+
 TEST(HttpOutcomeTest, KnowsARequestThatIsTooLarge) {
   EXPECT_EQ(SendOnce(Answer(413)).kind, Kind::kTooLarge);
   EXPECT_EQ(SendOnce(Answer(400, "http: request body too large\n", kText)).kind, Kind::kTooLarge);
