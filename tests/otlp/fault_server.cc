@@ -58,16 +58,28 @@ class FaultServer::Connection {
   Connection(int socket, const TlsSide* tls) : socket_(socket), is_tls_(tls != nullptr) {
     if (is_tls_) tls_ = tls->Accept(socket);
   }
+  ~Connection() {
+    if (tls_ != nullptr) TlsSide::Free(tls_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
   // Hard: the client sees a reset.
   void Close(bool hard) {
     if (hard) {
       const linger at_once = {1, 0};
       setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     } else if (tls_ != nullptr) {
-      TlsSide::Close(tls_);
+      TlsSide::SayGoodbye(tls_);
     }
   }
   bool good() const { return !is_tls_ || tls_ != nullptr; }
+  // After a handshake that failed. A close with bytes unread would be a reset, which could outrun what TLS has said.
+  void WaitForTheClientToLeave() const {
+    shutdown(socket_, SHUT_WR);
+    char data[16384];
+    while (recv(socket_, data, sizeof(data), 0) > 0) continue;
+  }
   bool Read(std::string* more) {
     char data[16384];
     const long got = is_tls_ ? TlsSide::Read(tls_, data, sizeof(data)) : recv(socket_, data, sizeof(data), 0);
@@ -165,7 +177,11 @@ void FaultServer::Serve() {
       changed_.notify_all();
     }
     Connection connection(socket, options_.tls);
-    if (connection.good()) Talk(&connection, number);
+    if (connection.good()) {
+      Talk(&connection, number);
+    } else {
+      connection.WaitForTheClientToLeave();
+    }
     const std::lock_guard lock(mutex_);
     current_ = -1;
     close(socket);

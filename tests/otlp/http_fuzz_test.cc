@@ -23,8 +23,9 @@ size_t Below(Random* random, size_t limit) { return (*random)() % limit; }
 
 // A few bytes changed, left out, put in or repeated.
 std::string Mutated(std::string text, Random* random) {
-  static constexpr std::string_view kTokens[] = {"\r\n", "\r\n\r\n", ":", "{", "}", "\"", "[", "null", "-1", "\xff\xff\xff\xff",
-                                                 "99999999999999999999", "HTTP/1.1 ", "Content-Length: ", "\\u0000", "1e999"};
+  static constexpr std::string_view kTokens[] = {
+      "\r\n", "\r\n\r\n", ":",  "{", "}", "\"", "[", "null", "-1", "\xff\xff\xff\xff", "99999999999999999999",
+      "HTTP/1.1 ", "Content-Length: ", "\\u0000", "1e999"};
   for (size_t changes = 1 + Below(random, 4); changes > 0; --changes) {
     const size_t at = Below(random, text.size() + 1);
     switch (Below(random, 5)) {
@@ -112,7 +113,8 @@ TEST(HttpFuzzTest, EndsEverySendWithAnOutcomeWhateverTheReceiverAnswers) {
   constexpr int kRequests = 2000;
   Random random(3);
   FaultServer server([&](const FaultRequest&) {
-    static constexpr std::string_view kTypes[] = {"application/x-protobuf", "application/json", "text/plain", "text/html"};
+    static constexpr std::string_view kTypes[] = {"application/x-protobuf", "application/json", "text/plain",
+                                                  "text/html"};
     static constexpr int kStatuses[] = {200, 200, 202, 400, 404, 413, 415, 429, 503};
     const std::string& body = Bodies()[Below(&random, Bodies().size())];
     FaultReply reply =

@@ -32,8 +32,8 @@ Lookups& HangingLookups() {
 
 }  // namespace
 
-// Found before glibc's, since a program's own symbols are. "hanging.invalid" hangs until it may answer, and there is nothing
-// of another name under .invalid; all others are as ever.
+// Found before glibc's, since a program's own symbols are. "hanging.invalid" hangs until it may answer, other names under
+// .invalid are unknown, and all the rest is as ever.
 extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* name, const char* service,
                                                                   const addrinfo* hints, addrinfo** result) {
   if (name != nullptr && std::strcmp(name, "hanging.invalid") == 0) {

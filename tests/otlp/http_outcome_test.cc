@@ -12,6 +12,7 @@ namespace ferret::otlp {
 namespace {
 
 constexpr char kJson[] = "Content-Type: application/json\r\n";
+constexpr char kProtobuf[] = "Content-Type: application/x-protobuf\r\n";
 constexpr char kText[] = "Content-Type: text/plain\r\n";
 constexpr char kHtml[] = "Content-Type: text/html\r\n";
 
@@ -42,7 +43,8 @@ TEST(HttpOutcomeTest, TakesEmptyRepliesForFullSuccess) {
   for (const Form form : {Form::kProtobuf, Form::kJson}) {
     for (const FaultReply& reply :
          {Answer(200), Answer(204), Answer(200, "{}", kJson), Answer(200, "{\"partialSuccess\":null}", kJson),
-          Answer(200, "{\"partialSuccess\":{\"rejectedSpans\":null,\"errorMessage\":null}}", kJson), Answer(200, "", kText)}) {
+          Answer(200, "{\"partialSuccess\":{\"rejectedSpans\":null,\"errorMessage\":null}}", kJson),
+          Answer(200, "", kText)}) {
       const SendOutcome outcome = SendOnce(reply, form);
       EXPECT_EQ(outcome.kind, Kind::kDelivered);
       EXPECT_EQ(outcome.rejected, 0u);
@@ -91,11 +93,18 @@ TEST(HttpOutcomeTest, HandsOnWhenTheReceiverWantsToBeAskedAgain) {
   EXPECT_LE(wish(date), absl::Minutes(10));
 }
 
+TEST(HttpOutcomeTest, TakesNothingFromTrailers) {
+  FaultReply reply;
+  reply.bytes =
+      "HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nTransfer-Encoding: chunked\r\nTrailer: Retry-After\r\n\r\n"
+      "0\r\nRetry-After: 9\r\n\r\n";
+  EXPECT_EQ(SendOnce(reply).retry_after, absl::Seconds(2));
+}
+
 TEST(HttpOutcomeTest, KnowsARequestThatIsTooLarge) {
   EXPECT_EQ(SendOnce(Answer(413)).kind, Kind::kTooLarge);
   EXPECT_EQ(SendOnce(Answer(400, "http: request body too large\n", kText)).kind, Kind::kTooLarge);
-  EXPECT_EQ(SendOnce(Answer(400, "\x12\x1chttp: request body too large", "Content-Type: application/x-protobuf\r\n")).kind,
-            Kind::kTooLarge);
+  EXPECT_EQ(SendOnce(Answer(400, "\x12\x1chttp: request body too large", kProtobuf)).kind, Kind::kTooLarge);
 }
 
 TEST(HttpOutcomeTest, KnowsAReceiverThatAnswersBeforeTheBodyIsThere) {
@@ -186,8 +195,8 @@ TEST(HttpOutcomeTest, ReadsAReplyThatComesByteByByte) {
 TEST(HttpOutcomeTest, TakesNoMoreThanFourMebibytesOfAReply) {
   const SendOutcome small = SendOnce(Answer(200, std::string(4 << 20, 'x'), kText));
   EXPECT_EQ(small.kind, Kind::kDelivered);
-  for (const FaultReply& reply : {Answer(200, std::string(10 << 20, 'x'), kText), Answer(503, std::string(10 << 20, 'x'))}) {
-    const SendOutcome outcome = SendOnce(reply);
+  for (int status : {200, 503}) {
+    const SendOutcome outcome = SendOnce(Answer(status, std::string(10 << 20, 'x'), kText));
     EXPECT_EQ(outcome.kind, Kind::kRefused);
     EXPECT_NE(outcome.message.find("larger than 4 MiB"), std::string::npos);
   }

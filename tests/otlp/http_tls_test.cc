@@ -123,7 +123,7 @@ TEST_F(HttpClientCertificateTest, IsRefusedWithoutOne) {
   EXPECT_EQ(server_.Requests().size(), 0u);
 }
 
-TEST_F(HttpClientCertificateTest, AsksNobodyForThePasswordOfAKey) {
+TEST_F(HttpClientCertificateTest, RefusesAKeyThatIsEncrypted) {
   signals_[0].client_certificate_file = File("client.pem");
   signals_[0].client_key_file = File("client_encrypted.key");
   const SendOutcome outcome = Send(signals_);

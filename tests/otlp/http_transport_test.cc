@@ -81,6 +81,15 @@ TEST(HttpTransportTest, DoesNotSendASignalThatIsOff) {
   EXPECT_EQ(transport->Send(Signal::kTraces, "body", Soon()).kind, Kind::kDelivered);
 }
 
+TEST(HttpTransportTest, SignsInWithTheUserAndPasswordOfTheUrl) {
+  FaultServer server(Fine);
+  HttpTransport::Signals signals = BothTo(server);
+  signals[0].url = "http://user:pass@127.0.0.1:" + std::to_string(server.port()) + "/v1/traces?x=1";
+  EXPECT_EQ(Make(signals)->Send(Signal::kTraces, "body", Soon()).kind, Kind::kDelivered);
+  EXPECT_EQ(server.Requests().at(0).Header("authorization"), "Basic dXNlcjpwYXNz");
+  EXPECT_EQ(server.Requests().at(0).line, "POST /v1/traces?x=1 HTTP/1.1");
+}
+
 TEST(HttpTransportTest, ShowsWhereItSendsWithoutWhatMayBeSecret) {
   HttpTransport::Signals signals;
   signals[0].url = "https://user:pass@host:4318/v1/traces?token=1";
@@ -99,7 +108,8 @@ std::string ErrorOf(Change change) {
 }
 
 TEST(HttpTransportTest, RefusesUrlsThatItCannotPostTo) {
-  for (const char* url : {"", "localhost:4318", "ftp://host/", "file:///etc/passwd", "http://", "http://a\r\nb/", "//x"}) {
+  for (const char* url :
+       {"", "localhost:4318", "ftp://host/", "file:///etc/passwd", "http://", "http://a\r\nb/", "//x"}) {
     EXPECT_NE(ErrorOf([&](SignalConfig* config) { config->url = url; }).find("traces: '"), std::string::npos) << url;
   }
   EXPECT_EQ(ErrorOf([](SignalConfig* config) { config->url = "http://u:p@/x?y"; }).find("u:p"), std::string::npos);

@@ -44,11 +44,13 @@ TlsSide::TlsSide(const std::string& certificate_file, const std::string& key_fil
   Find<void(void*, int, void*)>("SSL_CTX_set_verify")(context_, kAskForCertificate, nullptr);
 }
 
+TlsSide::~TlsSide() { Find<void(void*)>("SSL_CTX_free")(context_); }
+
 void* TlsSide::Accept(int socket) const {
   void* const connection = Find<void*(void*)>("SSL_new")(context_);
   Find<int(void*, int)>("SSL_set_fd")(connection, socket);
   if (Find<int(void*)>("SSL_accept")(connection) == 1) return connection;
-  Find<void(void*)>("SSL_free")(connection);
+  Free(connection);
   return nullptr;
 }
 
@@ -60,9 +62,8 @@ long TlsSide::Write(void* connection, const char* data, size_t size) {
   return Find<int(void*, const void*, int)>("SSL_write")(connection, data, static_cast<int>(size));
 }
 
-void TlsSide::Close(void* connection) {
-  Find<int(void*)>("SSL_shutdown")(connection);
-  Find<void(void*)>("SSL_free")(connection);
-}
+void TlsSide::SayGoodbye(void* connection) { Find<int(void*)>("SSL_shutdown")(connection); }
+
+void TlsSide::Free(void* connection) { Find<void(void*)>("SSL_free")(connection); }
 
 }  // namespace ferret::otlp

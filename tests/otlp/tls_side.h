@@ -12,18 +12,22 @@
 
 namespace ferret::otlp {
 
-// One for a server; it lasts as long as the process. Dies with a message if there is no libssl.so.3 or no such file.
+// One for all connections of a server. Dies with a message if there is no libssl.so.3 or no such file.
 class TlsSide {
  public:
   // PEM files. With `client_ca_file` a client must show a certificate of that authority.
   TlsSide(const std::string& certificate_file, const std::string& key_file, const std::string& client_ca_file);
+  ~TlsSide();
+  TlsSide(const TlsSide&) = delete;
+  TlsSide& operator=(const TlsSide&) = delete;
 
   // Null if the handshake failed.
   void* Accept(int socket) const;
   // As read and write, of a connection that Accept gave.
   static long Read(void* connection, char* data, size_t size);
   static long Write(void* connection, const char* data, size_t size);
-  static void Close(void* connection);
+  static void SayGoodbye(void* connection);
+  static void Free(void* connection);
 
  private:
   void* context_ = nullptr;

@@ -51,6 +51,10 @@ void CurlSession::Run(CURL* easy, RunnerClock::Time deadline, HttpReply* reply) 
     reply->end = End::kCancelled;
     return;
   }
+  if (std::chrono::steady_clock::now() >= deadline) {
+    reply->end = End::kDeadline;
+    return;
+  }
   const CURLMcode added = curl_->multi_add_handle(multi_, easy);
   if (added != CURLM_OK) return Fail(curl_->multi_strerror(added), reply);
   Drive(easy, deadline, reply);

@@ -52,7 +52,8 @@ struct CurlTable {
 
 inline constexpr char kCurlLibrary[] = "libcurl.so.4";
 
-// libcurl, loaded and initialised by the first call in the process. An error says what to install, and stays.
+// libcurl, loaded and initialised by the first call in the process. An error says what to install, and stays. A libcurl
+// before 7.84 does not bear another thread that initialises it at the same moment.
 absl::StatusOr<const CurlTable*> LoadCurl();
 
 // The same from a library of another name, each time anew.

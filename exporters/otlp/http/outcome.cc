@@ -107,8 +107,8 @@ bool IsFinal(const HttpReply& reply) {
     case CURLE_SSL_CRL_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS: return true;
-    // The peer hung up, or OpenSSL says in what the two sides do not agree: a certificate is wanted, the other side speaks
-    // no TLS. Only its text tells these apart.
+    // The peer hung up, or OpenSSL says in what the two sides do not agree: a certificate is wanted, the other side
+    // speaks no TLS. Only its text tells these apart.
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
