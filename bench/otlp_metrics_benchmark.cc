@@ -1,11 +1,11 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What metrics cost: to record a duration, and to encode a data point, beside libprotobuf's generated code, which is given
-// the same points (built as messages, then serialized), with one message that keeps its memory.
+// What metrics cost: to record a duration, and to encode a data point, beside libprotobuf's generated code, which is
+// given the same points (built as messages, then serialized), with one message that keeps its memory.
 //
-// 512 series of framework length; durations are around 2 us and spread over a factor of 8, or over six orders of magnitude
-// ("wide"). That both make the same request is checked before anything is measured.
+// 512 series with names of framework length; durations from 700 ns on, spread over a factor of 8 ("narrow") or of a
+// million ("wide"). That both make the same request is checked before anything is measured.
 
 #include <benchmark/benchmark.h>
 
@@ -83,7 +83,8 @@ Resource TestResource() {
 
 // An interval's points.
 struct Setup {
-  Setup(Spread spread, Form form) : events(spread), series(form, kStartNs), encoder(MakeMetricEncoder(form, TestResource())) {
+  Setup(Spread spread, Form form)
+      : events(spread), series(form, kStartNs), encoder(MakeMetricEncoder(form, TestResource())) {
     for (const FunctionEvent& event : events.events) series.RecordOp(event);
     metrics = series.Collect(kStartNs + 1000);
   }

@@ -15,7 +15,8 @@ namespace ferret::otlp {
 namespace {
 
 constexpr std::array<Protocol, kSignalCount> kProtocols = {Protocol::kHttpProtobuf, Protocol::kGrpc};
-constexpr char kSpans[] = "|otel.component.name=s:otlp_http_span_exporter/0|otel.component.type=s:otlp_http_span_exporter";
+constexpr char kSpans[] =
+    "|otel.component.name=s:otlp_http_span_exporter/0|otel.component.type=s:otlp_http_span_exporter";
 constexpr char kPoints[] =
     "|otel.component.name=s:otlp_grpc_metric_exporter/0|otel.component.type=s:otlp_grpc_metric_exporter";
 

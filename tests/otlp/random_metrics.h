@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// An interval's metrics at random, of all kinds, with names and numbers as hostile as can be. The same seed makes the same
-// metrics, in the form that is asked for.
+// An interval's metrics at random, of all kinds, with names and numbers as hostile as can be. The same seed makes the
+// same metrics, in the form that is asked for.
 
 #ifndef FERRET_TESTS_OTLP_RANDOM_METRICS_H_
 #define FERRET_TESTS_OTLP_RANDOM_METRICS_H_
@@ -40,7 +40,9 @@ class RandomMetrics {
     delivery.queued_spans = random_() % 100000;
     delivery.queue_capacity_spans = random_() % 2 * 100000;
     for (int i = 0; i < 20; ++i) {
-      health_.RecordOperation(static_cast<Signal>(random_() % kSignalCount), AnyNs(), random_() % 2 == 0 ? "" : "timeout");
+      const Signal signal = static_cast<Signal>(random_() % kSignalCount);
+      const int64_t ns = AnyNs();
+      health_.RecordOperation(signal, ns, random_() % 2 == 0 ? "" : "timeout");
     }
     metrics_ = series_.Collect(kBeginNs + 60000000000);
     const std::vector<Metric>& health = health_.Collect(progress, delivery, kBeginNs + 60000000000);

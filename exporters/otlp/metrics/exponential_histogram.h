@@ -3,10 +3,10 @@
 //
 // ExponentialHistogram: how often which duration occurred, as OpenTelemetry's base-2 exponential histogram has it.
 //
-// Durations are given in integer nanoseconds and shown in seconds: a duration's value is the double nearest to ns / 1e9.
-// With base = 2^(2^-scale), bucket i holds the values in (base^i, base^(i+1)]. The scale is the finest, up to kMaxScale,
-// at which all values fit into kMaxBuckets buckets that follow one another: it depends on the least and the greatest
-// value only, not on their order, so histograms of parts add up to that of the whole.
+// Durations are given in integer nanoseconds and shown in seconds: a duration's value is the double nearest to
+// ns / 1e9. With base = 2^(2^-scale), bucket i holds the values in (base^i, base^(i+1)]. The scale is the finest, up to
+// kMaxScale, at which all values fit into kMaxBuckets buckets that follow one another: it depends on the least and the
+// greatest value only, not on their order, so histograms of parts add up to that of the whole.
 //
 // Only the buckets from the least to the greatest value take memory. The sum is exact: it is kept in nanoseconds, wider
 // than any number of durations can make it.

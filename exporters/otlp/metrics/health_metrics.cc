@@ -30,7 +30,9 @@ struct SignalNames {
   std::string_view exported, in_flight, unit;
 };
 SignalNames NamesOf(Signal signal) {
-  if (signal == Signal::kTraces) return {"otel.sdk.exporter.span.exported", "otel.sdk.exporter.span.inflight", "{span}"};
+  if (signal == Signal::kTraces) {
+    return {"otel.sdk.exporter.span.exported", "otel.sdk.exporter.span.inflight", "{span}"};
+  }
   return {"otel.sdk.exporter.metric_data_point.exported", "otel.sdk.exporter.metric_data_point.inflight",
           "{data_point}"};
 }

@@ -46,8 +46,8 @@ class HealthMetrics {
   // The protocols are those of the signals. The first interval begins at start_ns, Unix time.
   HealthMetrics(Form form, const std::array<Protocol, kSignalCount>& protocols, int64_t start_ns);
 
-  // One request, from the beginning to its answer. `error_type` is empty if it was delivered: a short text otherwise, of
-  // which there are few.
+  // One request, from the beginning to its answer. `error_type` is empty if it was delivered: a short text otherwise,
+  // of which there are few.
   void RecordOperation(Signal signal, int64_t duration_ns, std::string_view error_type);
 
   // Until time_ns. It lives until the next call.
