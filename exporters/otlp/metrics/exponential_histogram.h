@@ -23,6 +23,8 @@
 #include <cstring>
 #include <vector>
 
+#include "exporters/otlp/metrics/bucket_table.h"
+
 namespace ferret::otlp {
 
 class ExponentialHistogram {
@@ -64,7 +66,11 @@ class ExponentialHistogram {
       ++zero_count_;
       return;
     }
-    const int32_t index = IndexOf(value) >> shift_;
+    // Most histograms are coarse.
+    constexpr int kTableShift = kMaxScale - BucketTable::kScale;
+    const int32_t index = __builtin_expect(shift_ >= kTableShift, 1)
+                              ? table_->IndexOf(Seconds(value)) >> (shift_ - kTableShift)
+                              : IndexOf(value) >> shift_;
     // What is below the first bucket is a very large number here.
     const size_t at = static_cast<size_t>(static_cast<int64_t>(index) - offset_);
     if (__builtin_expect(at < counts_.size(), 1)) {
@@ -105,6 +111,7 @@ class ExponentialHistogram {
   // Each bucket becomes a part of one that is 2^by times as wide.
   void Coarsen(int by);
 
+  const BucketTable* table_ = &BucketTable::Get();
   uint64_t count_ = 0;
   uint64_t zero_count_ = 0;
   Nanos sum_ns_ = 0;

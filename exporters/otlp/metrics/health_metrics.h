@@ -39,6 +39,8 @@ struct DeliveryHealth {
   std::array<SignalHealth, kSignalCount> signals;  // by Signal
   uint64_t queued_spans = 0;                       // that wait now
   uint64_t queue_capacity_spans = 0;               // 0: spans are not what bounds the queue
+  uint64_t queue_bytes = 0;                        // of all requests that wait now
+  uint64_t queue_capacity_bytes = 0;
 };
 
 class HealthMetrics {
