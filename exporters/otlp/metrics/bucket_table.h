@@ -4,7 +4,7 @@
 // BucketTable: the bucket of a value at scale 7, and so at every coarser one, without a logarithm.
 //
 // An octave, from one power of two to the next, has 128 buckets and is cut into 256 slots of equal width. No slot is
-// wider than a bucket, so it has one border in it at most: a value is in the bucket at its slot's start, or in the next.
+// wider than a bucket, so it has one border in it at most: a value is in the bucket at its slot's start or in the next.
 
 #ifndef FERRET_EXPORTERS_OTLP_METRICS_BUCKET_TABLE_H_
 #define FERRET_EXPORTERS_OTLP_METRICS_BUCKET_TABLE_H_
