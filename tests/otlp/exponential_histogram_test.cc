@@ -187,6 +187,31 @@ TEST(ExponentialHistogram, ValuesNextToBordersAreOnTheRightSideOfThem) {
   EXPECT_GT(near, 1000);  // that close that a double's logarithm is not enough
 }
 
+TEST(BucketTable, HasTheDoublesOnBothSidesOfEveryBorder) {
+  const BucketTable& table = BucketTable::Get();
+  constexpr int kBuckets = 1 << BucketTable::kScale;
+  for (int octave = -30; octave < 34; ++octave) {
+    for (int i = 0; i < kBuckets; ++i) {
+      const int32_t index = octave * kBuckets + i;
+      const long double border = exp2l(static_cast<long double>(index) / kBuckets);
+      double value = static_cast<double>(border);
+      for (int k = 0; k < 3; ++k) value = std::nextafter(value, 0);
+      for (int k = 0; k < 7; ++k, value = std::nextafter(value, INFINITY)) {
+        ASSERT_EQ(table.IndexOf(value), static_cast<long double>(value) > border ? index : index - 1) << index;
+      }
+    }
+  }
+}
+
+TEST(BucketTable, IsTheSameAsTheIndexAtTheFinestScale) {
+  std::mt19937_64 random(6);
+  for (int round = 0; round < 200000; ++round) {
+    const uint64_t ns = 1 + (random() >> (1 + random() % 62));
+    const int32_t index = ExponentialHistogram::IndexOf(ns) >> (kTop - BucketTable::kScale);
+    ASSERT_EQ(BucketTable::Get().IndexOf(ExponentialHistogram::Seconds(ns)), index) << ns;
+  }
+}
+
 TEST(ExponentialHistogram, AtACoarserScaleTheIndexIsTheSameNumberShifted) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 20000; ++round) {

@@ -15,7 +15,8 @@ namespace ferret::otlp {
 namespace {
 
 constexpr std::array<Protocol, kSignalCount> kProtocols = {Protocol::kHttpProtobuf, Protocol::kGrpc};
-constexpr char kSpans[] = "|otel.component.name=s:otlp_http_span_exporter/0|otel.component.type=s:otlp_http_span_exporter";
+constexpr char kSpans[] =
+    "|otel.component.name=s:otlp_http_span_exporter/0|otel.component.type=s:otlp_http_span_exporter";
 constexpr char kPoints[] =
     "|otel.component.name=s:otlp_grpc_metric_exporter/0|otel.component.type=s:otlp_grpc_metric_exporter";
 
@@ -96,6 +97,8 @@ TEST(HealthMetrics, LevelsAreAsTheyAreNow) {
   DeliveryHealth delivery;
   delivery.queued_spans = 9;
   delivery.signals[0].in_flight = 4;
+  delivery.queue_bytes = 700;
+  delivery.queue_capacity_bytes = 1000000;
   const std::string processor =
       "|otel.component.name=s:batching_span_processor/0|otel.component.type=s:batching_span_processor";
   for (int interval = 1; interval < 3; ++interval) {
@@ -103,6 +106,8 @@ TEST(HealthMetrics, LevelsAreAsTheyAreNow) {
     EXPECT_EQ(sent.at("otel.sdk.processor.span.queue.size" + processor), 9);
     EXPECT_EQ(sent.count("otel.sdk.processor.span.queue.capacity" + processor), 0u);
     EXPECT_EQ(sent.at(std::string("otel.sdk.exporter.span.inflight") + kSpans), 4);
+    EXPECT_EQ(sent.at("ferret.queue.size"), 700);
+    EXPECT_EQ(sent.at("ferret.queue.capacity"), 1000000);
     health.Reset();
   }
   delivery.queue_capacity_spans = 1000;

@@ -199,8 +199,8 @@ TEST(MetricEncoder, LibprotobufNeedsAsManyBytes) {
   const RandomMetrics random(3, Form::kProtobuf);
   std::vector<Metric> metrics = random.metrics();
   // Without times of 0 and empty texts, which libprotobuf leaves out.
-  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.unit.empty(); }),
-                metrics.end());
+  const auto is_bare = [](const Metric& metric) { return metric.unit.empty(); };
+  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), is_bare), metrics.end());
   const std::string bytes = EncodeMetrics(Form::kProtobuf, metrics).at(0).bytes;
   EXPECT_EQ(DecodeMetrics(bytes).SerializeAsString().size(), bytes.size());
 }

@@ -1,8 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random metrics for other programs to read: write_metric_requests FOLDER writes N.binpb and N.json, the same request in
-// both forms.
+// Random metrics for other programs to read: write_metric_requests FOLDER writes N.binpb and N.json, the same request
+// in both forms.
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,10 +3,10 @@
 //
 // ExponentialHistogram: how often which duration occurred, as OpenTelemetry's base-2 exponential histogram has it.
 //
-// Durations are given in integer nanoseconds and shown in seconds: a duration's value is the double nearest to ns / 1e9.
-// With base = 2^(2^-scale), bucket i holds the values in (base^i, base^(i+1)]. The scale is the finest, up to kMaxScale,
-// at which all values fit into kMaxBuckets buckets that follow one another: it depends on the least and the greatest
-// value only, not on their order, so histograms of parts add up to that of the whole.
+// Durations are given in integer nanoseconds and shown in seconds: a duration's value is the double nearest to
+// ns / 1e9. With base = 2^(2^-scale), bucket i holds the values in (base^i, base^(i+1)]. The scale is the finest, up to
+// kMaxScale, at which all values fit into kMaxBuckets buckets that follow one another: it depends on the least and the
+// greatest value only, not on their order, so histograms of parts add up to that of the whole.
 //
 // Only the buckets from the least to the greatest value take memory. The sum is exact: it is kept in nanoseconds, wider
 // than any number of durations can make it.
@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "exporters/otlp/metrics/bucket_table.h"
 
 namespace ferret::otlp {
 
@@ -64,7 +66,11 @@ class ExponentialHistogram {
       ++zero_count_;
       return;
     }
-    const int32_t index = IndexOf(value) >> shift_;
+    // Most histograms are coarse.
+    constexpr int kTableShift = kMaxScale - BucketTable::kScale;
+    const int32_t index = __builtin_expect(shift_ >= kTableShift, 1)
+                              ? table_->IndexOf(Seconds(value)) >> (shift_ - kTableShift)
+                              : IndexOf(value) >> shift_;
     // What is below the first bucket is a very large number here.
     const size_t at = static_cast<size_t>(static_cast<int64_t>(index) - offset_);
     if (__builtin_expect(at < counts_.size(), 1)) {
@@ -105,6 +111,7 @@ class ExponentialHistogram {
   // Each bucket becomes a part of one that is 2^by times as wide.
   void Coarsen(int by);
 
+  const BucketTable* table_ = &BucketTable::Get();
   uint64_t count_ = 0;
   uint64_t zero_count_ = 0;
   Nanos sum_ns_ = 0;

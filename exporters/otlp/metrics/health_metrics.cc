@@ -30,7 +30,9 @@ struct SignalNames {
   std::string_view exported, in_flight, unit;
 };
 SignalNames NamesOf(Signal signal) {
-  if (signal == Signal::kTraces) return {"otel.sdk.exporter.span.exported", "otel.sdk.exporter.span.inflight", "{span}"};
+  if (signal == Signal::kTraces) {
+    return {"otel.sdk.exporter.span.exported", "otel.sdk.exporter.span.inflight", "{span}"};
+  }
   return {"otel.sdk.exporter.metric_data_point.exported", "otel.sdk.exporter.metric_data_point.inflight",
           "{data_point}"};
 }
@@ -127,6 +129,12 @@ const std::vector<Metric>& HealthMetrics::Collect(const ExportProgress& progress
                                  "{span}", Metric::Kind::kUpDown);
     AddLevel(capacity, Describe(kNumberAttributes, kProcessor, ""), delivery.queue_capacity_spans);
   }
+  Metric* const bytes = Add("ferret.queue.size", "Bytes of the requests that wait to be sent", "By",
+                            Metric::Kind::kUpDown);
+  AddLevel(bytes, "", delivery.queue_bytes);
+  Metric* const most_bytes = Add("ferret.queue.capacity", "Bytes of requests for which there is room", "By",
+                                 Metric::Kind::kUpDown);
+  AddLevel(most_bytes, "", delivery.queue_capacity_bytes);
   Metric* const operations = Add("otel.sdk.exporter.operation.duration", "How long requests took", "s",
                                  Metric::Kind::kHistogram);
   operations_.AppendPoints(&operations->points);

@@ -39,6 +39,8 @@ struct DeliveryHealth {
   std::array<SignalHealth, kSignalCount> signals;  // by Signal
   uint64_t queued_spans = 0;                       // that wait now
   uint64_t queue_capacity_spans = 0;               // 0: spans are not what bounds the queue
+  uint64_t queue_bytes = 0;                        // of all requests that wait now
+  uint64_t queue_capacity_bytes = 0;
 };
 
 class HealthMetrics {
@@ -46,8 +48,8 @@ class HealthMetrics {
   // The protocols are those of the signals. The first interval begins at start_ns, Unix time.
   HealthMetrics(Form form, const std::array<Protocol, kSignalCount>& protocols, int64_t start_ns);
 
-  // One request, from the beginning to its answer. `error_type` is empty if it was delivered: a short text otherwise, of
-  // which there are few.
+  // One request, from the beginning to its answer. `error_type` is empty if it was delivered: a short text otherwise,
+  // of which there are few.
   void RecordOperation(Signal signal, int64_t duration_ns, std::string_view error_type);
 
   // Until time_ns. It lives until the next call.

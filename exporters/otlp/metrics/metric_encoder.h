@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// MetricEncoder: metrics as ExportMetricsServiceRequest, in protobuf or in OTLP/JSON, as many requests as limits ask for.
+// MetricEncoder: metrics as ExportMetricsServiceRequests in protobuf or in OTLP/JSON, as many as limits ask for.
 //
 // What goes into a request is decided first, from the sizes of its points; then it is written once, front to back. A
 // metric whose points do not fit into one request goes on in the next one.

@@ -3,8 +3,8 @@
 //
 // SeriesSet: the histograms of one metric, one for each name (and tag), as many as there is room for.
 //
-//     name id ──► slot ──► Series: name, tag, attributes, histogram, exemplar     (the common case: no hashing)
-//     name × tag ──► slot                                                         (all others)
+//     name id ──► slot ──► Series: name, tag, attributes, histogram, exemplar    (the common case: no hashing)
+//     name × tag ──► slot                                                        (all others)
 //     no room ──► slot 0, which has only otel.metric.overflow, and is counted
 //
 // Every interval begins without values. What had none in an interval is forgotten at its end, so that a run whose names
