@@ -73,7 +73,8 @@ void DeliverySender::Run() {
 
 bool DeliverySender::Step(Lock& lock) {
   const Time now = clock().Now();
-  if (const auto due = report_.due(); due.has_value() && *due <= now) {
+  // At the end there is one line for all that is left.
+  if (const auto due = report_.due(); !closing && due.has_value() && *due <= now) {
     Speak(lock, report_.Take(now));
     return true;
   }
@@ -106,7 +107,7 @@ bool DeliverySender::Idle(Lock& lock) {
 }
 
 void DeliverySender::Wait(Lock& lock, Time until) {
-  if (const auto due = report_.due(); due.has_value()) until = std::min(until, *due);
+  if (const auto due = report_.due(); !closing && due.has_value()) until = std::min(until, *due);
   if (until == Time::max()) {
     work.wait(lock);
   } else {
