@@ -122,7 +122,8 @@ class LineSource final : public ReplaySource {
       const size_t newline = text_.find('\n', at_);
       const size_t end = newline == std::string::npos ? text_.size() : newline;
       if (line->size() + (end - at_) > kLongestLine) {
-        NoteDamage(absl::StrCat("line ", number_ + 1, " is longer than ", kLongestLine, " bytes: the file is read no further"));
+        NoteDamage(absl::StrCat("line ", number_ + 1, " is longer than ", kLongestLine,
+                                " bytes: the file is read no further"));
         return false;
       }
       line->append(text_, at_, end - at_);

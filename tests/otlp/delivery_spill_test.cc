@@ -256,14 +256,16 @@ TEST_F(DeliverySpillTest, WhatTheDiskDoesNotGiveBackIsLostAndCounted) {
   ASSERT_TRUE(rig_.Flush().ok());
   const std::string path = std::filesystem::directory_iterator(rig_.options.spill_directory)->path().string();
   std::string bytes = ReadFile(path);
-  bytes[bytes.size() - 1] = '?';
+  bytes[bytes.find("two")] = '?';
   WriteFile(path, bytes);
   away_ = false;
   const size_t before = rig_.receiver->calls().size();
-  rig_.clock->FlowFor(absl::Minutes(1));
-  rig_.receiver->WaitForCalls(before + 1);
+  rig_.delivery->Push(Signal::kTraces, "three", 1);
+  rig_.clock->FlowFor(absl::Seconds(20));
+  rig_.receiver->WaitForCalls(before + 2);
+  rig_.delivery->Push(Signal::kTraces, "four", 1);
   rig_.Close(absl::Hours(1));
-  EXPECT_EQ(rig_.Traces().delivered.items, 5u);
+  EXPECT_EQ(rig_.Traces().delivered.items, 7u);
   EXPECT_EQ(rig_.Traces()[RequestLoss::kSpillFailed].items, 6u);
   ExpectBalanced(rig_.delivery->counts());
 }
