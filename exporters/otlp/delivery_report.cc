@@ -84,7 +84,7 @@ std::string DeliveryReport::Take(Time now) {
   }
   if (kept_.requests > 0) {
     AppendPart(absl::StrCat(Counted(kept_.requests, "request"), " (", kept_.Items(), ") for ", destination_,
-                            " were kept in ", directory_, when, ": ", kept_.why),
+                            kept_.requests == 1 ? " was" : " were", " kept in ", directory_, when, ": ", kept_.why),
                &line);
   }
   if (rejected_.requests > 0) {

@@ -88,7 +88,7 @@ class DeliverySender {
   // The thread's. With the lock; all that give it up meanwhile may find the state abandoned afterwards.
   bool Step(Lock& lock);  // false when there is nothing more to do
   bool Idle(Lock& lock);
-  void TakeNext(Lock& lock, Time now);
+  bool TakeNext(Lock& lock, Time now);  // false if there is nothing to be taken
   bool MayReplay(Time now) const;
   void TakeReplay(Lock& lock);
   void Attempt(Lock& lock, Time now);
@@ -97,6 +97,7 @@ class DeliverySender {
   void Wait(Lock& lock, Time until);
   void Speak(Lock& lock, const std::string& text);
 
+  static std::string OrElse(const std::string& text, const char* other) { return text.empty() ? other : text; }
   // More waits than the disk should be spared.
   bool Crowded() const { return spills() && waiting_bytes_ > options_.queue_bytes / 2; }
   // The request in hand cannot be sent now: to the disk with it, or it is lost.

@@ -25,6 +25,11 @@ constexpr int kMostNames = 1000;
 
 absl::Status Failure(const std::string& what) { return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno))); }
 
+// A full disk is not a full set of files.
+absl::Status DiskError(const std::string& path, const absl::Status& status) {
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::string(status.message())));
+}
+
 }  // namespace
 
 Spill::Spill(SpillOptions options)
@@ -59,7 +64,7 @@ absl::StatusOr<std::shared_ptr<Spill::File>> Spill::MakeFile() {
   if (!status.ok()) {
     close(file->fd);
     unlink(file->path.c_str());
-    return status;
+    return DiskError(file->path, status);
   }
   file->size = head.size();
   bytes_ += file->size;
@@ -94,7 +99,7 @@ absl::Status Spill::Append(Signal signal, Form form, uint64_t items, std::string
       current_->size += in_all;
       bytes_ += in_all;
     }
-    return absl::UnavailableError(absl::StrCat(current_->path, ": ", std::string(status.message())));
+    return DiskError(current_->path, status);
   }
   records_.push_back({current_, current_->size, size, signal, items});
   current_->size += size;

@@ -15,10 +15,11 @@
 
 namespace ferret::otlp {
 
-// FailedPrecondition if another process has it. The descriptor must be open for writing.
-inline absl::Status LockSpillFile(int fd) {
+// FailedPrecondition if another process has it. For writing, the descriptor must be open for that; for reading, several
+// processes may have it.
+inline absl::Status LockSpillFile(int fd, bool for_writing = true) {
   struct flock lock = {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = for_writing ? F_WRLCK : F_RDLCK;
   lock.l_whence = SEEK_SET;
   if (fcntl(fd, F_SETLK, &lock) == 0) return absl::OkStatus();
   if (errno == EACCES || errno == EAGAIN) return absl::FailedPreconditionError("it belongs to a process that is running");

@@ -43,7 +43,8 @@ inline SendOutcome Retryable(std::optional<absl::Duration> retry_after = std::nu
   return outcome;
 }
 
-// Stands still but for Delivery's thread: when that waits for a moment, the moment has come, up to a limit.
+// Stands still but for Delivery's thread: when that waits for a moment, the moment has come, up to a limit. Waits that are
+// long may be left out: a thread with nothing to do but to look again now and then would run away with the time.
 class FlowingClock final : public RunnerClock {
  public:
   static FlowingClock* Create() {
@@ -62,7 +63,8 @@ class FlowingClock final : public RunnerClock {
     bool come = false;
     {
       std::lock_guard<std::mutex> own(mutex_);
-      if ((std::strcmp(name, "ferret-otlp") == 0 || callers_too_) && until <= limit_) {
+      if ((std::strcmp(name, "ferret-otlp") == 0 || callers_too_) && until <= limit_ &&
+          until <= now_ + longest_) {
         now_ = std::max(now_, until);
         come = true;
       }
@@ -79,6 +81,10 @@ class FlowingClock final : public RunnerClock {
     std::lock_guard<std::mutex> lock(mutex_);
     limit_ = now_ + absl::ToChronoNanoseconds(duration);
   }
+  void FlowOnlyForWaitsUpTo(absl::Duration duration) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    longest_ = absl::ToChronoNanoseconds(duration);
+  }
   // Whether moments come for the callers of Flush and Close too: for them to wait for a thread that hangs.
   void FlowForCallers(bool on) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -93,6 +99,7 @@ class FlowingClock final : public RunnerClock {
   std::mutex mutex_;
   Time now_ = kStart;
   Time limit_ = kStart + std::chrono::hours(10);
+  std::chrono::nanoseconds longest_ = std::chrono::hours(10);
   bool callers_too_ = false;
 };
 

@@ -163,10 +163,15 @@ TEST(Delivery, APauseThatIsLongerThanTheTimeoutIsKeptAndItsRequestIsLostAtOnce) 
 
 TEST(Delivery, WhileTheReceiverIsAwayThePausesGoOnFromRequestToRequest) {
   Rig rig;
+  Gate gate;
   rig.options.timeouts[0] = absl::Milliseconds(1);  // each is lost after one attempt
-  rig.receiver->on_send = [](const Receiver::Call&) { return Retryable(); };
+  rig.receiver->on_send = [&](const Receiver::Call&) {
+    gate.Wait();
+    return Retryable();
+  };
   rig.Start();
   for (int i = 0; i < 10; ++i) rig.delivery->Push(Signal::kTraces, "x", 1);
+  gate.Open();
   ASSERT_TRUE(rig.Flush().ok());
   const std::vector<double> times = TimesOf(*rig.receiver);
   ASSERT_THAT(times, SizeIs(10));
@@ -332,12 +337,15 @@ TEST(Delivery, ARequestInFlightIsSeenInTheCounts) {
 
 TEST(Delivery, ThousandsOfLossesAreALineInEachInterval) {
   Rig rig;
+  Gate gate;
   rig.receiver->on_send = [&](const Receiver::Call&) {
+    gate.Wait();
     rig.clock->Advance(absl::Milliseconds(20));
     return NotTaken(Kind::kRefused, "HTTP 400");
   };
   rig.Start();
   for (int i = 0; i < 4000; ++i) rig.delivery->Push(Signal::kTraces, "x", 2);  // 80 seconds
+  gate.Open();
   ASSERT_TRUE(rig.Flush().ok());
   rig.Close();
   EXPECT_EQ(rig.Traces()[RequestLoss::kRefused].requests, 4000u);
