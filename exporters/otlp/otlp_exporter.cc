@@ -4,7 +4,6 @@
 #include "exporters/otlp/otlp_exporter.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +46,7 @@ OtlpExporter::OtlpExporter(OtlpOptions options)
 
 absl::StatusOr<std::unique_ptr<Exporter>> OtlpExporter::Create(const ExporterSpec& spec) {
   OtlpOptions options;
-  absl::StatusOr<otlp::OtlpConfig> config = otlp::ReadOtlpConfig(spec, &secure_getenv);
+  absl::StatusOr<otlp::OtlpConfig> config = otlp::ReadOtlpConfig(spec, otlp::ProcessEnvironment());
   if (!config.ok()) return config.status();
   options.config = *std::move(config);
   return std::make_unique<OtlpExporter>(std::move(options));
@@ -57,7 +56,6 @@ absl::Status OtlpExporter::Open(const SessionInfo& info) {
   const DiagnosticFn diagnostic = options_.diagnostic ? options_.diagnostic : WriteLineToStderr;
   const otlp::OtlpConfig& config = options_.config;
   for (const std::string& warning : config.warnings) diagnostic(warning);
-  for (const std::string& warning : config.resource.warnings) diagnostic(warning);
   if (config.resource.disabled) return absl::FailedPreconditionError("OTEL_SDK_DISABLED=true: nothing is sent");
   if (!Sends(Signal::kTraces) && !Sends(Signal::kMetrics)) {
     return absl::FailedPreconditionError("neither traces nor metrics are to be sent");
