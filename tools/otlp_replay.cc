@@ -45,14 +45,16 @@ struct Sum {
   }
 };
 
+std::string Items(uint64_t count) { return absl::StrCat(GroupedDigits(count), count == 1 ? " item" : " items"); }
+
 std::string Text(const Amount& amount) {
   return absl::StrCat(GroupedDigits(amount.requests), amount.requests == 1 ? " request (" : " requests (",
-                      GroupedDigits(amount.items), " items)");
+                      Items(amount.items), ")");
 }
 
 void Print(const std::string& what, const Sum& sum) {
-  const std::string line = absl::StrCat(what, ": ", Text(sum.delivered), " delivered, ", GroupedDigits(sum.rejected),
-                                        " items rejected, ", Text(sum.left), " left\n");
+  const std::string line = absl::StrCat(what, ": ", Text(sum.delivered), " delivered, ", Items(sum.rejected),
+                                        " rejected, ", Text(sum.left), " left\n");
   std::fwrite(line.data(), 1, line.size(), stdout);
 }
 

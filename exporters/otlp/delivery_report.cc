@@ -39,7 +39,7 @@ std::string DeliveryReport::Sum::Items() const {
   for (size_t i = 0; i < kSignalCount; ++i) {
     if (items[i] != 0) absl::StrAppend(&text, text.empty() ? "" : " and ", Counted(items[i], kItemNames[i]));
   }
-  return text.empty() ? "nothing in them" : text;
+  return text.empty() ? "empty" : text;
 }
 
 void DeliveryReport::Note(Time now) {

@@ -20,9 +20,14 @@
 namespace ferret::otlp {
 namespace {
 
-// Fails one write in so many. Never freed.
+// Fails one write in so many. Never freed, as whatever a thread that was left behind may use.
 class MoodyDisk final : public FileIo {
  public:
+  static MoodyDisk* Create() {
+    static auto* const all = new std::vector<std::unique_ptr<MoodyDisk>>;
+    all->push_back(std::make_unique<MoodyDisk>());
+    return all->back().get();
+  }
   ssize_t PWrite(int fd, const char* data, size_t size, int64_t offset) override {
     const uint64_t mood = random_() % 12;
     if (mood == 0) {
@@ -64,7 +69,7 @@ void RunScript(uint64_t seed, bool spills) {
   if (spills) {
     rig.options.spill_directory = temp / "spill";
     rig.options.spill_bytes = 2000 + script() % 20000;
-    if (script() % 2 == 0) rig.options.io = new MoodyDisk;
+    if (script() % 2 == 0) rig.options.io = MoodyDisk::Create();
   }
   rig.options.queue_bytes = 300 + script() % 3000;
   rig.options.timeouts[0] = absl::Seconds(script() % 20);

@@ -106,7 +106,7 @@ TEST_F(OtlpReplayTest, WhatAReceiverRejectsIsNotASuccessAndNotSentAgain) {
   const std::string path = Spilled({"one"});
   rig_.receiver->on_send = [](const Receiver::Call&) { return Delivered(2, "two bad spans"); };
   EXPECT_EQ(Run({"--remove", path}), 1);
-  EXPECT_THAT(out_, HasSubstr("1 request (1 items) delivered, 2 items rejected, 0 requests"));
+  EXPECT_THAT(out_, HasSubstr("1 request (1 item) delivered, 2 items rejected, 0 requests"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
