@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "runtime/session/variables.h"
+#include "tools/otlp_replay.h"
+#include "tools/replay_transport.h"
 #include "tools/run.h"
 #include "tools/table.h"
 #include "tools/table_arguments.h"
@@ -20,7 +22,8 @@ constexpr char kVersion[] = "0.1.0";
 constexpr char kUsage[] =
     "usage: ferret run [OPTION]... [--] COMMAND [ARGUMENT]...   run a program with recording turned on\n"
     "       ferret table [OPTION]... FILE                       print what the events of a trace add up to\n"
-    "       ferret help [run|table]                             this text, or that of a command\n"
+    "       ferret otlp-replay [OPTION]... FILE...              send what was kept on disk to an OTLP receiver\n"
+    "       ferret help [run|table|otlp-replay]                 this text, or that of a command\n"
     "       ferret help --markdown                              the variables as a Markdown table\n"
     "       ferret --version\n";
 
@@ -32,6 +35,8 @@ int Help(char** arguments) {
     std::fputs(ferret::kRunUsage, stdout);
   } else if (topic == "table") {
     std::fputs(ferret::TableUsage().c_str(), stdout);
+  } else if (topic == "otlp-replay") {
+    std::fputs(ferret::kOtlpReplayUsage, stdout);
   } else if (topic == "--markdown") {
     std::fputs(ferret::VariablesMarkdown().c_str(), stdout);
   } else {
@@ -47,6 +52,7 @@ int main(int argc, char** argv) {
   const absl::string_view command = argc < 2 ? "" : argv[1];
   if (command == "run") return ferret::Run(argv + 2);
   if (command == "table") return ferret::Table(argv + 2);
+  if (command == "otlp-replay") return ferret::OtlpReplay(argv + 2, &ferret::ReplayTransport);
   if (command == "help" || command == "--help" || command == "-h") return Help(argv + 2);
   if (command == "--version") {
     std::printf("ferret %s\n", kVersion);

@@ -75,7 +75,7 @@ bool DeliverySender::Step(Lock& lock) {
   if (!hand_.has_value()) return TakeNext(lock, now) || Idle(lock);
   const Time earliest = std::max(now, hold_until_);
   if (off_[static_cast<size_t>(hand_->signal)]) {
-    Lose(lock, RequestLoss::kUnsupported, "the receiver does not know the signal");
+    Lose(lock, RequestLoss::kUnsupported, off_why_);
   } else if (closing && earliest >= send_until) {
     Keep(lock, RequestLoss::kClosed, OrElse(hand_->why, "no time was left for them at the end"));
   } else if (Crowded()) {

@@ -118,6 +118,7 @@ class DeliverySender {
   std::optional<PendingRequest> hand_;
   uint64_t waiting_bytes_ = 0;  // of queue_
   std::array<bool, kSignalCount> off_{};
+  std::string off_why_;
 
   RetryPause pause_;
   Time hold_until_ = Time::min();    // nothing is sent before

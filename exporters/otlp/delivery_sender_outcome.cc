@@ -52,8 +52,8 @@ void DeliverySender::Judge(Lock& lock, SendOutcome outcome) {
     case SendOutcome::Kind::kUnsupported:
       if (signal == Signal::kMetrics) {
         off_[static_cast<size_t>(signal)] = true;
-        Lose(lock, RequestLoss::kUnsupported,
-             absl::StrCat(OrElse(outcome.message, "it does not know them"), "; no more metrics are sent"));
+        off_why_ = absl::StrCat(OrElse(outcome.message, "it does not know them"), "; no more metrics are sent");
+        Lose(lock, RequestLoss::kUnsupported, off_why_);
         return;
       }
       [[fallthrough]];  // without traces there is nothing to be gained by being quiet

@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -77,12 +78,13 @@ class Rotel:
         return self.grpc_url if protocol == "grpc" else self.http_url
 
 
-def in_bytes(spans):
-    return collections.Counter(span.SerializeToString(deterministic=True) for span in spans)
+def rounded(span):
+    """As text. The collector's JSON parser is wrong in the last bit of a double now and then."""
+    return re.sub(r"double_value: (\S+)", lambda match: f"double_value: {float(match[1]):.14g}", str(span))
 
 
 class EndToEndTest(unittest.TestCase):
-    maxDiff = 2000
+    maxDiff = 5000
 
     def check_run(self, protocol):
         with tempfile.TemporaryDirectory() as folder, Receiver() as direct, Receiver() as behind, \
@@ -102,12 +104,21 @@ class EndToEndTest(unittest.TestCase):
         self.check_resources(direct)
         self.check_metrics(direct, trace)
         # The collector has understood every span as it was meant.
-        self.assertEqual(in_bytes(behind.spans), in_bytes(direct.spans))
+        self.check_same(behind.spans, direct.spans)
         if protocol != "http/json":  # it answers 200 to histograms in JSON, and drops them
             names = {metric.name for metric in direct.metrics}
             self.assertEqual({metric.name for metric in behind.metrics}, names)
             self.assertEqual(sum(point.count for point in behind.points("ferret.op.duration")),
                              sum(point.count for point in direct.points("ferret.op.duration")))
+
+    def check_same(self, spans, others):
+        def by_id(all_spans):
+            return {(span.trace_id, span.span_id): span for span in all_spans}
+
+        spans, others = by_id(spans), by_id(others)
+        self.assertEqual(spans.keys(), others.keys())
+        for key, span in spans.items():
+            self.assertEqual(rounded(span), rounded(others[key]))
 
     def check_events(self, spans, trace):
         base = trace["baseTimeNanoseconds"]
@@ -148,7 +159,7 @@ class EndToEndTest(unittest.TestCase):
         arrows = sum(event["ph"] == "s" for event in trace["traceEvents"])
         self.assertEqual(links, {"run": steps, "forward": arrows})
         phases = collections.Counter(attributes(span).get("ferret.phase") for span in spans)
-        for phase in ("forward", "backward", "optimizer"):
+        for phase in ("forward", "backward"):
             self.assertGreaterEqual(phases[phase], steps, phase)
 
     def check_resources(self, receiver):
@@ -186,7 +197,7 @@ class EndToEndTest(unittest.TestCase):
         self.assertGreater(exemplars, len(expected) // 2)
         self.assertEqual(sum(point.count for point in receiver.points("ferret.step.duration")), len(steps))
         phases = {attributes(point)["ferret.phase"] for point in receiver.points("ferret.phase.duration")}
-        self.assertTrue({"forward", "backward", "optimizer"}.issubset(phases), phases)
+        self.assertEqual(phases, {"forward", "backward"})
         self.assertGreater(sum(point.as_int for point in receiver.points("otel.sdk.exporter.span.exported")), 0)
 
     def test_http_protobuf(self):
@@ -215,7 +226,8 @@ class EndToEndTest(unittest.TestCase):
             receiver.metrics_status = 404
             errors = run(["otlp"], OTEL_EXPORTER_OTLP_ENDPOINT=receiver.http_url)
         self.assertTrue(receiver.spans)
-        self.assertEqual(errors.count("metrics"), 1, errors)
+        self.assertEqual(errors.count("no more metrics are sent"), 1, errors)
+        self.assertIn("404", errors)
 
     def test_a_run_under_a_launchers_span_says_so(self):
         with Receiver() as receiver:
