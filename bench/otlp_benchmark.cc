@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "exporters/otlp/batch_spans.h"
-#include "exporters/otlp/json_encoder.h"
-#include "exporters/otlp/resource.h"
-#include "exporters/otlp/span_encoder.h"
+#include "exporters/otlp/spans/batch_spans.h"
+#include "exporters/otlp/spans/json_encoder.h"
+#include "exporters/otlp/resource/resource.h"
+#include "exporters/otlp/spans/span_encoder.h"
 #include "trace.pb.h"
 
 namespace ferret::otlp {

@@ -18,7 +18,7 @@
 
 #include "exporters/otlp/metrics/duration_series.h"
 #include "exporters/otlp/metrics/metric_encoder.h"
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 #include "metrics.pb.h"
 
 namespace ferret::otlp {

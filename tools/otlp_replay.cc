@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "exporters/otlp/delivery.h"
-#include "exporters/otlp/delivery_report.h"
+#include "exporters/otlp/delivery/delivery.h"
+#include "exporters/otlp/delivery/delivery_report.h"
 #include "tools/otlp_replay_arguments.h"
 #include "tools/replay_source.h"
 #include "tools/run.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "exporters/otlp/delivery_options.h"
+#include "exporters/otlp/delivery/delivery_options.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret {

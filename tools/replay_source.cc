@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "exporters/otlp/request_split.h"
-#include "exporters/otlp/spill_lock.h"
+#include "exporters/otlp/delivery/request_split.h"
+#include "exporters/otlp/delivery/spill_lock.h"
 #include "runtime/trace_reader/byte_reader.h"
 
 namespace ferret {

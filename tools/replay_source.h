@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "exporters/otlp/spill_format.h"
+#include "exporters/otlp/delivery/spill_format.h"
 
 namespace ferret {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "exporters/otlp/make_transport.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "runtime/export/export_spec.h"
 
 namespace ferret {

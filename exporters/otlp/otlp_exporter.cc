@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "exporters/otlp/resource.h"
+#include "exporters/otlp/resource/resource.h"
 #include "runtime/export/file/target_path.h"
 #include "runtime/export/file/run_id.h"
 

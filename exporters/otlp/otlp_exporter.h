@@ -20,16 +20,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "exporters/otlp/delivery.h"
-#include "exporters/otlp/json_encoder.h"
+#include "exporters/otlp/delivery/delivery.h"
+#include "exporters/otlp/spans/json_encoder.h"
 #include "exporters/otlp/make_transport.h"
-#include "exporters/otlp/metered_transport.h"
+#include "exporters/otlp/delivery/metered_transport.h"
 #include "exporters/otlp/metrics/duration_series.h"
 #include "exporters/otlp/metrics/health_metrics.h"
 #include "exporters/otlp/metrics/metric_encoder.h"
-#include "exporters/otlp/otlp_config.h"
-#include "exporters/otlp/span_encoder.h"
-#include "exporters/otlp/step_traces.h"
+#include "exporters/otlp/config/otlp_config.h"
+#include "exporters/otlp/spans/span_encoder.h"
+#include "exporters/otlp/steps/step_traces.h"
 #include "runtime/export/export_spec.h"
 #include "runtime/export/exporter.h"
 

@@ -23,9 +23,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "exporters/otlp/batch_spans.h"
-#include "exporters/otlp/json_encoder.h"
-#include "exporters/otlp/resource.h"
+#include "exporters/otlp/spans/batch_spans.h"
+#include "exporters/otlp/spans/json_encoder.h"
+#include "exporters/otlp/resource/resource.h"
 #include "runtime/export/export_spec.h"
 #include "runtime/export/exporter.h"
 #include "runtime/export/file/document_file.h"

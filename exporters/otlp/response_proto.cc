@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exporters/otlp/wire.h"
+#include "exporters/otlp/spans/wire.h"
 #include "runtime/text/utf8_text.h"
 
 namespace ferret::otlp {

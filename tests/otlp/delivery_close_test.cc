@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "exporters/otlp/delivery.h"
+#include "exporters/otlp/delivery/delivery.h"
 #include "tests/export/fakes.h"
 #include "tests/otlp/delivery_fakes.h"
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/otlp/delivery.h"
+#include "exporters/otlp/delivery/delivery.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret::otlp {

@@ -11,9 +11,9 @@
 #include <random>
 #include <thread>
 
-#include "exporters/otlp/delivery.h"
-#include "exporters/otlp/request_split.h"
-#include "exporters/otlp/spill_format.h"
+#include "exporters/otlp/delivery/delivery.h"
+#include "exporters/otlp/delivery/request_split.h"
+#include "exporters/otlp/delivery/spill_format.h"
 #include "tests/chrome_trace/trace_files.h"
 #include "tests/otlp/delivery_fakes.h"
 

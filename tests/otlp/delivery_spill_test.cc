@@ -10,8 +10,8 @@
 #include <atomic>
 #include <filesystem>
 
-#include "exporters/otlp/delivery.h"
-#include "exporters/otlp/spill_format.h"
+#include "exporters/otlp/delivery/delivery.h"
+#include "exporters/otlp/delivery/spill_format.h"
 #include "tests/chrome_trace/trace_files.h"
 #include "tests/export/fakes.h"
 #include "tests/otlp/delivery_fakes.h"

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/delivery.h"
+#include "exporters/otlp/delivery/delivery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/endpoint_url.h"
+#include "exporters/otlp/config/endpoint_url.h"
 
 #include <gtest/gtest.h>
 

@@ -3,14 +3,14 @@
 //
 // SHA-1, UUIDs and instance ids against known answers: RFC 3174's, RFC 9562's, and those of Python's hashlib and uuid.
 
-#include "exporters/otlp/instance_id.h"
+#include "exporters/otlp/resource/instance_id.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-#include "exporters/otlp/sha1.h"
+#include "exporters/otlp/resource/sha1.h"
 #include "runtime/text/json_text.h"
 
 namespace ferret::otlp {

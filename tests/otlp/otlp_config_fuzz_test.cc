@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "runtime/text/utf8_text.h"
 #include "tests/otlp/variables.h"
 

@@ -3,7 +3,7 @@
 //
 // What the OTEL_* variables say of an `otlp` exporter.
 
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "tests/otlp/variables.h"
 
 namespace ferret::otlp {

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/request_split.h"
+#include "exporters/otlp/delivery/request_split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/resource.h"
+#include "exporters/otlp/resource/resource.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "exporters/otlp/wire.h"
+#include "exporters/otlp/spans/wire.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
 

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/span_ids.h"
+#include "exporters/otlp/spans/span_ids.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/spill.h"
+#include "exporters/otlp/delivery/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <random>
 
-#include "exporters/otlp/spill_lock.h"
+#include "exporters/otlp/delivery/spill_lock.h"
 #include "tests/chrome_trace/trace_files.h"
 
 namespace ferret::otlp {

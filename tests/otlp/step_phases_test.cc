@@ -1,14 +1,14 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/step_phases.h"
+#include "exporters/otlp/steps/step_phases.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "exporters/otlp/step_sampler.h"
+#include "exporters/otlp/steps/step_sampler.h"
 
 namespace ferret::otlp {
 namespace {

@@ -3,7 +3,7 @@
 //
 // Runs of several steps, as traces: what is sent, where it is, and what it names.
 
-#include "exporters/otlp/step_traces.h"
+#include "exporters/otlp/steps/step_traces.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/trace_context.h"
+#include "exporters/otlp/config/trace_context.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "exporters/otlp/resource.h"
+#include "exporters/otlp/resource/resource.h"
 
 namespace ferret::otlp {
 

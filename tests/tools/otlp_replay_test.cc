@@ -11,8 +11,8 @@
 
 #include <filesystem>
 
-#include "exporters/otlp/spill.h"
-#include "exporters/otlp/spill_lock.h"
+#include "exporters/otlp/delivery/spill.h"
+#include "exporters/otlp/delivery/spill_lock.h"
 #include "tests/chrome_trace/trace_files.h"
 #include "tests/otlp/delivery_fakes.h"
 

@@ -15,7 +15,7 @@
 #include "exporters/otlp/grpc/grpc_config.h"
 #include "exporters/otlp/grpc/grpc_library.h"
 #include "exporters/otlp/grpc/grpc_outcome.h"
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 #include "runtime/threads/background_thread.h"
 
 namespace ferret::otlp {

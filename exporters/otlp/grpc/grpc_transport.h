@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "exporters/otlp/grpc/grpc_plugin.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret::otlp {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/http/signal_checks.h"
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 
 namespace ferret::otlp {
 namespace {

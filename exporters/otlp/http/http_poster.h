@@ -14,7 +14,7 @@
 #include "exporters/otlp/http/curl_table.h"
 #include "exporters/otlp/http/http_reply.h"
 #include "exporters/otlp/http/reply_collector.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "runtime/export/runner_clock.h"
 
 namespace ferret::otlp {

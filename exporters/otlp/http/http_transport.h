@@ -28,7 +28,7 @@
 #include "exporters/otlp/http/curl_table.h"
 #include "exporters/otlp/http/gzip_body.h"
 #include "exporters/otlp/http/http_poster.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret::otlp {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "exporters/otlp/http/curl_table.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 
 namespace ferret::otlp {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "exporters/otlp/wire.h"
+#include "exporters/otlp/spans/wire.h"
 
 namespace ferret::otlp {
 

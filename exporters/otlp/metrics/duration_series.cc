@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/otlp/event_attributes.h"
+#include "exporters/otlp/spans/event_attributes.h"
 #include "exporters/otlp/metrics/series_set.h"
 #include "ferret/function_event.h"
 

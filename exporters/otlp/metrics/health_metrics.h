@@ -22,7 +22,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "exporters/otlp/metrics/series_set.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/config/otlp_config.h"
 #include "runtime/export/exporter.h"
 
 namespace ferret::otlp {

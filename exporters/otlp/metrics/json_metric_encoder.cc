@@ -3,7 +3,7 @@
 
 #include "exporters/otlp/metrics/json_metric_encoder.h"
 
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/number_text.h"
 

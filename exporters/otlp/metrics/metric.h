@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "exporters/otlp/attributes.h"
+#include "exporters/otlp/spans/attributes.h"
 #include "exporters/otlp/metrics/exponential_histogram.h"
-#include "exporters/otlp/span_ids.h"
+#include "exporters/otlp/spans/span_ids.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret::otlp {

@@ -18,7 +18,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "exporters/otlp/metrics/metric.h"
-#include "exporters/otlp/resource.h"
+#include "exporters/otlp/resource/resource.h"
 
 namespace ferret::otlp {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "exporters/otlp/span.h"
+#include "exporters/otlp/spans/span.h"
 
 namespace ferret::otlp {
 namespace {

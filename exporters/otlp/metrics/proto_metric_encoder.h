@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "exporters/otlp/metrics/metric_encoder.h"
-#include "exporters/otlp/wire.h"
+#include "exporters/otlp/spans/wire.h"
 
 namespace ferret::otlp {
 

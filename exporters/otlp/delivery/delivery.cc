@@ -1,0 +1,123 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "exporters/otlp/delivery/delivery.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "exporters/otlp/delivery/delivery_sender.h"
+#include "runtime/threads/background_thread.h"
+
+namespace ferret::otlp {
+namespace {
+
+// Head of the list of abandoned states, which nobody reads. Relaxed: each element is only ever looked at by its thread
+// and by its Delivery.
+std::atomic<DeliverySender*> g_abandoned{nullptr};
+
+}  // namespace
+
+Delivery::Delivery(std::unique_ptr<Transport> transport, DeliveryOptions options)
+    : sender_(new DeliverySender(std::move(transport), std::move(options))) {}
+
+Delivery::~Delivery() {
+  Close(sender_->clock().After(absl::Seconds(2)));
+  if (!abandoned_) delete sender_;
+}
+
+void Delivery::Push(Signal signal, std::string body, uint64_t items) {
+  std::unique_lock<std::mutex> lock(sender_->mutex);
+  sender_->Add(signal, std::move(body), items);
+  if (sender_->closing) return;
+  const std::string failure = StartThread();
+  sender_->work.notify_one();
+  lock.unlock();
+  if (!failure.empty()) sender_->Say(failure);
+}
+
+std::string Delivery::StartThread() {
+  if (started_) return "";
+  const auto& start = sender_->options().start_thread;
+  const auto run = [sender = sender_] { sender->Run(); };
+  const BlockSignalsForNewThread block;
+  try {
+    thread_ = start ? start(run) : std::thread(run);
+    started_ = true;
+  } catch (const std::system_error& error) {
+    if (std::exchange(start_failed_, true)) return "";
+    return absl::StrCat("no thread could be started, what is to be sent waits for one: ", error.what());
+  }
+  return "";
+}
+
+absl::Status Delivery::Flush(RunnerClock::Time deadline) {
+  std::unique_lock<std::mutex> lock(sender_->mutex);
+  const uint64_t last = sender_->last_sequence;
+  while (sender_->IsUndecided(last)) {
+    if (sender_->abandoned) return absl::DeadlineExceededError("the receiver was left behind");
+    if (!started_) return absl::UnavailableError("no thread could be started to send anything");
+    if (sender_->clock().Now() >= deadline) return absl::DeadlineExceededError("not everything was sent in time");
+    sender_->clock().WaitUntil(sender_->done, lock, deadline);
+  }
+  return absl::OkStatus();
+}
+
+void Delivery::Close(RunnerClock::Time deadline) {
+  if (closed_) return;
+  closed_ = true;
+  DeliverySender& sender = *sender_;
+  RunnerClock& clock = sender.clock();
+  std::unique_lock<std::mutex> lock(sender.mutex);
+  const RunnerClock::Time now = clock.Now();
+  const auto eighth = (std::max(now, deadline) - now) / 8;
+  sender.closing = true;
+  sender.send_until = now + 6 * eighth;
+  if (!started_) {
+    sender.SpillRest(lock, deadline);
+    sender.LoseRest();
+    const std::string report = sender.TakeReport();
+    lock.unlock();
+    if (!report.empty()) sender.Say(report);
+    return;
+  }
+  sender.work.notify_one();
+  const auto wait_until = [&](RunnerClock::Time until) {
+    while (!sender.finished && clock.Now() < until) clock.WaitUntil(sender.done, lock, until);
+  };
+  wait_until(sender.send_until);
+  if (!sender.finished) sender.CancelTransport();
+  // A transport that hangs all the same keeps the thread from the disk: some time is left to do without it.
+  if (sender.spills()) wait_until(now + 7 * eighth);
+  if (!sender.finished && !(sender.spills() && sender.sending)) wait_until(deadline);
+  if (!sender.finished) return Abandon(std::move(lock), deadline);
+  lock.unlock();
+  thread_.join();
+}
+
+void Delivery::Abandon(std::unique_lock<std::mutex> lock, RunnerClock::Time deadline) {
+  DeliverySender& sender = *sender_;
+  sender.abandoned = abandoned_ = true;
+  if (sender.sending) sender.SpillRest(lock, deadline);
+  sender.LoseRest();
+  const std::string report = sender.TakeReport();
+  sender.done.notify_all();
+  lock.unlock();
+
+  sender.next_abandoned = g_abandoned.load(std::memory_order_relaxed);
+  while (!g_abandoned.compare_exchange_weak(sender.next_abandoned, &sender, std::memory_order_relaxed)) {
+  }
+  thread_.detach();
+  sender.Say(absl::StrCat("the connection did not return in time and was left behind", report.empty() ? "" : "; ", report));
+}
+
+DeliveryCounts Delivery::counts() const {
+  std::lock_guard<std::mutex> lock(sender_->mutex);
+  return sender_->counts;
+}
+
+}  // namespace ferret::otlp

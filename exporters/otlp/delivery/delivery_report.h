@@ -1,0 +1,65 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeliveryReport: what people are told of requests that did not arrive: one line at most in each interval, with the sums
+// of all that happened in it, never one for each request. The first line comes at once.
+//
+// One thread at a time.
+
+#ifndef FERRET_EXPORTERS_OTLP_DELIVERY_DELIVERY_REPORT_H_
+#define FERRET_EXPORTERS_OTLP_DELIVERY_DELIVERY_REPORT_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "exporters/otlp/delivery/delivery_counts.h"
+#include "runtime/export/runner_clock.h"
+
+namespace ferret::otlp {
+
+class DeliveryReport {
+ public:
+  using Time = RunnerClock::Time;
+  static constexpr absl::Duration kInterval = absl::Seconds(30);
+
+  // `destination` and `directory` are for people.
+  DeliveryReport(std::string destination, std::string directory)
+      : destination_(std::move(destination)), directory_(std::move(directory)) {}
+
+  void Lost(Time now, Signal signal, const Amount& amount, std::string_view why);
+  void Kept(Time now, Signal signal, const Amount& amount, std::string_view why);  // on disk
+  void Rejected(Time now, Signal signal, uint64_t items, std::string_view why);
+  void Warned(Time now, std::string_view warning);  // by a receiver that took all
+
+  // When there is something to be said, if there is.
+  std::optional<Time> due() const;
+  // What there is to say, if anything, without "ferret: …" in front.
+  std::string Take(Time now);
+
+ private:
+  struct Sum {
+    uint64_t requests = 0;
+    std::array<uint64_t, kSignalCount> items{};
+    std::string why;  // of the latest
+
+    void Add(Signal signal, const Amount& amount, std::string_view reason);
+    std::string Items() const;  // "8,000 spans and 12 data points"
+  };
+  void Note(Time now);
+
+  const std::string destination_;
+  const std::string directory_;
+  Sum lost_, kept_, rejected_;
+  std::string warning_;
+  std::optional<Time> first_;  // of what has not been said
+  std::optional<Time> said_;
+};
+
+// 8000 as "8,000".
+std::string GroupedDigits(uint64_t number);
+
+}  // namespace ferret::otlp
+
+#endif  // FERRET_EXPORTERS_OTLP_DELIVERY_DELIVERY_REPORT_H_
