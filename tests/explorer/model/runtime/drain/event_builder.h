@@ -1,0 +1,91 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for the event builder under the explorer: keeps the words of all records that the drain hands to it, by
+// thread, and checks the chunks' headers. What events are made of them is no part of the protocol.
+
+#ifndef FERRET_TESTS_EXPLORER_MODEL_EVENT_BUILDER_H_
+#define FERRET_TESTS_EXPLORER_MODEL_EVENT_BUILDER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ferret/internal/record_format.h"
+#include "runtime/record/chunk.h"
+#include "tests/explorer/execution.h"
+
+namespace ferret::internal {
+
+class ClockMap;
+class BatchSink;
+
+struct ThreadTrace {
+  std::deque<Chunk*> chunks;
+  uint32_t readable = 0;
+  bool front_sealed = false;
+  bool exited = false;
+
+  uint32_t next_sequence = 0;
+  std::vector<uint64_t> words;
+};
+
+class DeviceLinker {
+ public:
+  struct Pair {
+    uint32_t pair;
+    uint32_t stream;
+    int64_t begin, end, launch;
+  };
+  std::vector<Pair>* submitted() { return &submitted_; }
+
+ private:
+  std::vector<Pair> submitted_;
+};
+
+class EventBuilder {
+ public:
+  struct Config {};
+  EventBuilder(const Config&, const ClockMap*, BatchSink*) {}
+
+  ThreadTrace& TraceOf(const Chunk& chunk) {
+    ThreadTrace& trace = traces_[chunk.thread];
+    if (chunk.magic != kChunkMagic || chunk.version != kRecordFormatVersion ||
+        chunk.header_bytes != kChunkHeaderBytes || chunk.sequence != trace.next_sequence++) {
+      explorer::Execution::Current()->Fail("the drain got a chunk with a wrong header");
+    }
+    return trace;
+  }
+  void EnterWindow(ThreadTrace&, uint32_t, bool) {}
+  void Consume(ThreadTrace& trace, const char* from, const char* to) {
+    for (; from + 8 <= to; from += 8) {
+      uint64_t word;
+      std::memcpy(&word, from, sizeof(word));
+      trace.words.push_back(word);
+    }
+  }
+  bool IsOver(const ThreadTrace&) const { return false; }
+  void Remove(ThreadTrace&) {}
+  void AdvanceTo(uint64_t) {}
+  void ReadAloneTo(uint64_t) {}
+  void DeliverBatch() {}
+  void Finish(uint64_t) {}
+  template <typename Visit>
+  void ForEachTrace(Visit visit) {
+    for (auto& entry : traces_) visit(entry.second);
+  }
+  DeviceLinker& device() { return device_; }
+
+  const std::map<uint32_t, ThreadTrace>& traces() const { return traces_; }
+
+ private:
+  std::map<uint32_t, ThreadTrace> traces_;
+  DeviceLinker device_;
+};
+
+}  // namespace ferret::internal
+
+#endif  // FERRET_TESTS_EXPLORER_MODEL_EVENT_BUILDER_H_
