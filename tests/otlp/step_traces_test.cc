@@ -438,7 +438,9 @@ TEST(StepTraces, BackwardOperatorsThatComeAfterTheirStepAreInItsPhases) {
 }
 
 TEST(StepTraces, AStepIsSentAWhileAfterItsEndOrWhenSomebodyWaits) {
-  Traces traces(With(Detail::kAll));
+  OtlpConfig config = With(Detail::kAll);
+  config.delivery.schedule_delay = absl::ZeroDuration();
+  Traces traces(config);
   RunnerClock::Time now;
   traces.Step(0, 0, 100);
   traces.proto().Flush(now += std::chrono::milliseconds(499), /*awaited=*/false);
@@ -448,6 +450,17 @@ TEST(StepTraces, AStepIsSentAWhileAfterItsEndOrWhenSomebodyWaits) {
   traces.Step(1, 100, 200);
   traces.proto().Flush(now, /*awaited=*/true);
   EXPECT_EQ(traces.Root(1).name(), "ProfilerStep");
+}
+
+TEST(StepTraces, ARequestWaitsForMoreSpansAsLongAsItIsTold) {
+  OtlpConfig config = With(Detail::kAll);
+  config.delivery.schedule_delay = absl::Seconds(5);
+  Traces traces(config);
+  RunnerClock::Time now;
+  traces.proto().Flush(now += std::chrono::milliseconds(4999), /*awaited=*/false);
+  EXPECT_TRUE(traces.spans.empty());
+  traces.proto().Note({}, now += std::chrono::milliseconds(1));
+  EXPECT_EQ(traces.spans.size(), 1u);
 }
 
 // Random runs: scopes of several threads, steps, kernels that come late, forward links.

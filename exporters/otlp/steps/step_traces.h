@@ -30,7 +30,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/spans/batch_spans.h"
 #include "exporters/otlp/steps/held_spans.h"
@@ -38,6 +37,7 @@
 #include "exporters/otlp/resource/resource.h"
 #include "exporters/otlp/spans/span.h"
 #include "exporters/otlp/spans/span_ids.h"
+#include "exporters/otlp/spans/step_event.h"
 #include "exporters/otlp/steps/step_history.h"
 #include "exporters/otlp/steps/step_phases.h"
 #include "exporters/otlp/steps/step_sampler.h"
@@ -62,15 +62,6 @@ struct StepReceivers {
   std::function<void(int64_t duration_ns, const std::vector<StepPhases::Interval>& phases)> step;
 };
 
-// Whether the event is a training step, and which.
-inline bool IsStep(const FunctionEvent& event, int64_t* number) {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
-  if (event.device_type != DeviceType::kCpu) return false;
-  const std::string_view name = event.trace_name();
-  return name.substr(0, kPrefix.size()) == kPrefix &&
-         absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kPrefix.size()), number) && *number >= 0;
-}
-
 template <typename Encoder>
 class StepTraces {
  public:
@@ -78,6 +69,7 @@ class StepTraces {
       : ids_(ids),
         sampling_(config.sampling),
         batch_(config.delivery),
+        delay_(absl::ToChronoNanoseconds(config.delivery.schedule_delay)),
         remote_(config.remote),
         receivers_(std::move(receivers)),
         run_trace_(remote_ ? remote_->trace_id : ids.trace_id()),
@@ -104,6 +96,7 @@ class StepTraces {
     now_ = now;
     spans_.Note(batch);
     if (!pending_.empty() && now_ - pending_.front().came >= kSettled) FinishSteps(now_ - kSettled / 2);
+    SendRequestIfDue();
   }
 
   void AddEvent(const FunctionEvent& event, const DurationSeries::Id& series) {
@@ -136,12 +129,15 @@ class StepTraces {
     AddCarriers(batch.memory, [&](const MemoryEvent* from, size_t n) { return spans_.AddMemory(from, n); });
   }
 
-  // What is known so far is given away; `awaited`: also of steps that have only just ended.
+  // At least once a second. `awaited`: everything is given away, also of steps that have only just ended.
   void Flush(RunnerClock::Time now, bool awaited) {
     now_ = now;
     FinishSteps(awaited ? now_ : now_ - kSettled);
-    SendRequest();
+    awaited ? SendRequest() : SendRequestIfDue();
   }
+
+  // Whether something waits that time alone makes ready.
+  bool waits() const { return !pending_.empty() || request_.spans() > 0 || (!has_steps() && !held_.empty()); }
 
   // For a program that has no steps: what waits is outside of them.
   bool has_steps() const { return steps_ > 0 || !pending_.empty(); }
@@ -317,9 +313,14 @@ class StepTraces {
 
   void Send(std::string_view span) {
     if (request_.spans() > 0 && request_.bytes() + span.size() > batch_.batch_bytes) SendRequest();
+    if (request_.spans() == 0) request_due_ = now_ + delay_;
     request_.AddEncoded(span);
     ++counts_.sent;
     if (request_.spans() >= batch_.batch_spans) SendRequest();
+  }
+
+  void SendRequestIfDue() {
+    if (request_.spans() > 0 && now_ >= request_due_) SendRequest();
   }
 
   void SendRequest() {
@@ -391,6 +392,7 @@ class StepTraces {
   const SpanIds ids_;
   const SamplingConfig sampling_;
   const DeliveryConfig batch_;
+  const std::chrono::nanoseconds delay_;
   const std::optional<RemoteContext> remote_;
   const StepReceivers receivers_;
   const TraceId run_trace_;
@@ -408,6 +410,7 @@ class StepTraces {
   StepHistory past_;
   std::vector<Loss> losses_;
   RunnerClock::Time now_;
+  RunnerClock::Time request_due_;
   int64_t next_number_ = 0;
   uint64_t steps_ = 0;
   uint64_t outside_bytes_ = 0;
