@@ -41,6 +41,7 @@ class StepHistory {
   void Forget() {
     // Work of a device comes seconds late at most.
     constexpr size_t kMostSteps = 4096;
+    latest_ = nullptr;
     while (steps_.size() > kMostSteps) steps_.pop_front();
     constexpr size_t kMostSets = 4;
     size_t sets = 0;
@@ -53,11 +54,15 @@ class StepHistory {
 
   // The step that a moment lies in; null for none.
   EndedStep* At(int64_t time_ns) {
+    // Who asks for many, asks in the order of time, more or less.
+    if (latest_ != nullptr && time_ns >= latest_->start_ns && time_ns < latest_->end_ns) return latest_;
     const auto after = std::upper_bound(steps_.begin(), steps_.end(), time_ns,
                                         [](int64_t time, const EndedStep& step) { return time < step.start_ns; });
     if (after == steps_.begin()) return nullptr;
     EndedStep& step = *std::prev(after);
-    return time_ns < step.end_ns ? &step : nullptr;
+    if (time_ns >= step.end_ns) return nullptr;
+    latest_ = &step;
+    return latest_;
   }
 
   // The step in which a span was sent, as far as is known; null if it is not.
@@ -75,6 +80,7 @@ class StepHistory {
 
  private:
   std::deque<EndedStep> steps_;
+  EndedStep* latest_ = nullptr;  // that was found
 };
 
 }  // namespace ferret::otlp
