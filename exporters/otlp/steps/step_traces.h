@@ -71,6 +71,14 @@ inline bool IsStep(const FunctionEvent& event, int64_t* number) {
          absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kPrefix.size()), number) && *number >= 0;
 }
 
+// Of a span.
+inline AttributeLimits LimitsOf(const OtlpConfig& config) {
+  AttributeLimits limits;
+  limits.count = static_cast<int64_t>(std::min<uint64_t>(config.most_attributes, AttributeLimits::kNone));
+  if (config.most_value_chars) limits.value_chars = *config.most_value_chars;
+  return limits;
+}
+
 template <typename Encoder>
 class StepTraces {
  public:
@@ -78,13 +86,15 @@ class StepTraces {
       : ids_(ids),
         sampling_(config.sampling),
         batch_(config.delivery),
+        limits_(LimitsOf(config)),
+        most_carried_(config.most_events),
         remote_(config.remote),
         receivers_(std::move(receivers)),
         run_trace_(remote_ ? remote_->trace_id : ids.trace_id()),
         one_(run_trace_, resource),
         own_(run_trace_, resource),
         request_(run_trace_, resource),
-        spans_(ids, &one_, config.link_kernels),
+        spans_(ids, &one_, config.link_kernels, limits_),
         sampler_(config.sampling) {}
 
   void Begin(const SessionInfo& info) {
@@ -183,9 +193,9 @@ class StepTraces {
 
   template <typename Moments, typename AddCarrier>
   void AddCarriers(const Moments& moments, const AddCarrier& add) {
-    for (size_t from = 0; from < moments.size(); from += kMostCarried) {
+    for (size_t from = 0; from < moments.size(); from += most_carried_) {
       one_.Clear();
-      const Span span = add(&moments[from], std::min(kMostCarried, moments.size() - from));
+      const Span span = add(&moments[from], std::min(most_carried_, moments.size() - from));
       HeldSpan held;
       held.time_ns = span.start_ns;
       Hold(span, held);
@@ -330,7 +340,7 @@ class StepTraces {
 
   void SendRoot(const EndedStep& step, const PendingStep& pending, std::string_view why,
                 const std::vector<StepPhases::Interval>& phases) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Int("ferret.step", pending.number);
     attributes.Int("thread.id", pending.os_tid);
     attributes.Text("ferret.detail", why.empty() ? "none" : why);
@@ -350,11 +360,12 @@ class StepTraces {
     root.start_ns = step.start_ns;
     root.end_ns = step.end_ns;
     root.attributes = attributes.view();
+    root.dropped_attributes = attributes.dropped();
     SendOwn(root, step.trace);
   }
 
   void SendPhase(const EndedStep& step, const StepPhases::Interval& phase, uint8_t index) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Text("ferret.phase", PhaseText(phase.phase));
     if (phase.busy_ns != phase.end_ns - phase.start_ns) attributes.Int("ferret.phase.busy_ns", phase.busy_ns);
     Span span;
@@ -364,6 +375,7 @@ class StepTraces {
     span.start_ns = phase.start_ns;
     span.end_ns = phase.end_ns;
     span.attributes = attributes.view();
+    span.dropped_attributes = attributes.dropped();
     SendOwn(span, step.trace);
   }
 
@@ -391,6 +403,8 @@ class StepTraces {
   const SpanIds ids_;
   const SamplingConfig sampling_;
   const DeliveryConfig batch_;
+  const AttributeLimits limits_;
+  const size_t most_carried_;  // events of a span
   const std::optional<RemoteContext> remote_;
   const StepReceivers receivers_;
   const TraceId run_trace_;
