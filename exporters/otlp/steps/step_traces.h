@@ -269,15 +269,15 @@ class StepTraces {
         step->spans->insert(span.id);
       }
     }
-    HeldSpans rest;
     for (const HeldSpan& span : held_.spans()) {
       if (span.time_ns < end_ns) {
         Place(span, past_.At(span.time_ns), &outside_);
       } else {
-        rest.Add(span, {span.bytes, span.size});
+        rest_.Add(span, {span.bytes, span.size});
       }
     }
-    std::swap(held_, rest);
+    held_.Clear();
+    std::swap(held_, rest_);
   }
 
   // With Detail::kAll, of a step too large to wait for its end: it will be the next one.
@@ -415,7 +415,9 @@ class StepTraces {
   StepSampler sampler_;
   StepPhases phases_;
 
-  HeldSpans held_;
+  SpareBlocks spare_;
+  HeldSpans held_{&spare_};
+  HeldSpans rest_{&spare_};  // of a decision: empty outside of it
   absl::flat_hash_set<SpanId> outside_;  // of a decision
   std::string late_;
   std::deque<PendingStep> pending_;
