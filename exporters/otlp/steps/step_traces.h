@@ -62,6 +62,14 @@ struct StepReceivers {
   std::function<void(int64_t duration_ns, const std::vector<StepPhases::Interval>& phases)> step;
 };
 
+// Of a span.
+inline AttributeLimits LimitsOf(const OtlpConfig& config) {
+  AttributeLimits limits;
+  limits.count = static_cast<int64_t>(std::min<uint64_t>(config.most_attributes, AttributeLimits::kNone));
+  if (config.most_value_chars) limits.value_chars = *config.most_value_chars;
+  return limits;
+}
+
 template <typename Encoder>
 class StepTraces {
  public:
@@ -70,13 +78,15 @@ class StepTraces {
         sampling_(config.sampling),
         batch_(config.delivery),
         delay_(absl::ToChronoNanoseconds(config.delivery.schedule_delay)),
+        limits_(LimitsOf(config)),
+        most_carried_(config.most_events),
         remote_(config.remote),
         receivers_(std::move(receivers)),
         run_trace_(remote_ ? remote_->trace_id : ids.trace_id()),
         one_(run_trace_, resource),
         own_(run_trace_, resource),
         request_(run_trace_, resource),
-        spans_(ids, &one_, config.link_kernels),
+        spans_(ids, &one_, config.link_kernels, limits_),
         sampler_(config.sampling) {}
 
   void Begin(const SessionInfo& info) {
@@ -179,9 +189,9 @@ class StepTraces {
 
   template <typename Moments, typename AddCarrier>
   void AddCarriers(const Moments& moments, const AddCarrier& add) {
-    for (size_t from = 0; from < moments.size(); from += kMostCarried) {
+    for (size_t from = 0; from < moments.size(); from += most_carried_) {
       one_.Clear();
-      const Span span = add(&moments[from], std::min(kMostCarried, moments.size() - from));
+      const Span span = add(&moments[from], std::min(most_carried_, moments.size() - from));
       HeldSpan held;
       held.time_ns = span.start_ns;
       Hold(span, held);
@@ -255,15 +265,15 @@ class StepTraces {
         step->spans->insert(span.id);
       }
     }
-    HeldSpans rest;
     for (const HeldSpan& span : held_.spans()) {
       if (span.time_ns < end_ns) {
         Place(span, past_.At(span.time_ns), &outside_);
       } else {
-        rest.Add(span, {span.bytes, span.size});
+        rest_.Add(span, {span.bytes, span.size});
       }
     }
-    std::swap(held_, rest);
+    held_.Clear();
+    std::swap(held_, rest_);
   }
 
   // With Detail::kAll, of a step too large to wait for its end: it will be the next one.
@@ -331,7 +341,7 @@ class StepTraces {
 
   void SendRoot(const EndedStep& step, const PendingStep& pending, std::string_view why,
                 const std::vector<StepPhases::Interval>& phases) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Int("ferret.step", pending.number);
     attributes.Int("thread.id", pending.os_tid);
     attributes.Text("ferret.detail", why.empty() ? "none" : why);
@@ -351,11 +361,12 @@ class StepTraces {
     root.start_ns = step.start_ns;
     root.end_ns = step.end_ns;
     root.attributes = attributes.view();
+    root.dropped_attributes = attributes.dropped();
     SendOwn(root, step.trace);
   }
 
   void SendPhase(const EndedStep& step, const StepPhases::Interval& phase, uint8_t index) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Text("ferret.phase", PhaseText(phase.phase));
     if (phase.busy_ns != phase.end_ns - phase.start_ns) attributes.Int("ferret.phase.busy_ns", phase.busy_ns);
     Span span;
@@ -365,6 +376,7 @@ class StepTraces {
     span.start_ns = phase.start_ns;
     span.end_ns = phase.end_ns;
     span.attributes = attributes.view();
+    span.dropped_attributes = attributes.dropped();
     SendOwn(span, step.trace);
   }
 
@@ -393,6 +405,8 @@ class StepTraces {
   const SamplingConfig sampling_;
   const DeliveryConfig batch_;
   const std::chrono::nanoseconds delay_;
+  const AttributeLimits limits_;
+  const size_t most_carried_;  // events of a span
   const std::optional<RemoteContext> remote_;
   const StepReceivers receivers_;
   const TraceId run_trace_;
@@ -403,7 +417,9 @@ class StepTraces {
   StepSampler sampler_;
   StepPhases phases_;
 
-  HeldSpans held_;
+  SpareBlocks spare_;
+  HeldSpans held_{&spare_};
+  HeldSpans rest_{&spare_};  // of a decision: empty outside of it
   absl::flat_hash_set<SpanId> outside_;  // of a decision
   std::string late_;
   std::deque<PendingStep> pending_;
