@@ -63,7 +63,7 @@ class HeldSpans {
   }
 
  private:
-  static constexpr size_t kBlockBytes = size_t{1} << 20;
+  static constexpr size_t kBlockBytes = size_t{64} << 10;
 
   char* Room(size_t size) {
     if (size > kBlockBytes / 4) {

@@ -25,7 +25,8 @@ struct EndedStep {
   bool sent = false;  // with its operators and kernels
   TraceId trace{};
   SpanId root = 0;
-  // Which spans were sent. Null unless it is one of the latest few that are sent; see StepHistory::Forget.
+  bool in_run = false;  // part of it was sent before it ended: all of it is in the trace of the run, each under its parent
+  // Which spans were sent. Null unless it is one of the latest that are sent; see StepHistory::Forget.
   std::unique_ptr<absl::flat_hash_set<SpanId>> spans;
 };
 
@@ -33,22 +34,23 @@ class StepHistory {
  public:
   // Steps come in the order of time and do not overlap.
   void Add(EndedStep step) {
-    if (step.sent) step.spans = std::make_unique<absl::flat_hash_set<SpanId>>();
+    if (step.sent && !step.in_run) step.spans = std::make_unique<absl::flat_hash_set<SpanId>>();
+    roots_.insert(step.root);
     steps_.push_back(std::move(step));
   }
 
-  // Older steps, and which spans all but the latest few have.
+  // Older steps, and which spans were sent in all but the latest.
   void Forget() {
     // Work of a device comes seconds late at most.
     constexpr size_t kMostSteps = 4096;
+    constexpr size_t kMostSpans = size_t{1} << 20;
     near_ = nullptr;
-    while (steps_.size() > kMostSteps) steps_.pop_front();
-    constexpr size_t kMostSets = 4;
-    size_t sets = 0;
+    for (; steps_.size() > kMostSteps; steps_.pop_front()) roots_.erase(steps_.front().root);
+    size_t spans = 0;
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-      if (!step->sent) continue;
-      if (step->spans == nullptr) return;  // and so in all before
-      if (++sets > kMostSets) step->spans.reset();
+      if (step->spans == nullptr) continue;
+      spans += step->spans->size();
+      if (spans > kMostSpans && step != steps_.rbegin()) step->spans.reset();
     }
   }
 
@@ -63,21 +65,28 @@ class StepHistory {
     return time_ns < step.end_ns ? near_ = &step : nullptr;
   }
 
-  // The step in which a span was sent, as far as is known; null if it is not.
-  const EndedStep* Of(SpanId span) const {
-    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-      if (!step->sent) continue;
-      if (step->spans == nullptr) return nullptr;
+  // The step in which a span was sent, as far as is known; null if it is not. `likely`, if it is not null, is asked first.
+  const EndedStep* Of(SpanId span, const EndedStep* likely) const {
+    if (likely != nullptr && likely->spans != nullptr && likely->spans->contains(span)) return likely;
+    // Of older ones it would take too long to find out.
+    constexpr size_t kMostAsked = 4;
+    size_t asked = 0;
+    for (auto step = steps_.rbegin(); step != steps_.rend() && asked < kMostAsked; ++step) {
+      if (step->spans == nullptr) continue;
+      ++asked;
       if (step->spans->contains(span)) return &*step;
     }
     return nullptr;
   }
+
+  bool IsRoot(SpanId span) const { return roots_.contains(span); }
 
   // When the latest one ended; everything is later if there was none.
   int64_t end_ns() const { return steps_.empty() ? INT64_MIN : steps_.back().end_ns; }
 
  private:
   std::deque<EndedStep> steps_;  // where what is added at an end moves nothing
+  absl::flat_hash_set<SpanId> roots_;
   EndedStep* near_ = nullptr;
 };
 
