@@ -19,6 +19,12 @@
 
 namespace ferret::otlp {
 
+// Ids are hashes.
+struct SpanIdHash {
+  size_t operator()(SpanId id) const { return id; }
+};
+using SpanSet = absl::flat_hash_set<SpanId, SpanIdHash>;
+
 struct EndedStep {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -26,14 +32,17 @@ struct EndedStep {
   TraceId trace{};
   SpanId root = 0;
   // Which spans were sent. Null unless it is one of the latest few that are sent; see StepHistory::Forget.
-  std::unique_ptr<absl::flat_hash_set<SpanId>> spans;
+  std::unique_ptr<SpanSet> spans;
 };
 
 class StepHistory {
  public:
   // Steps come in the order of time and do not overlap.
   void Add(EndedStep step) {
-    if (step.sent) step.spans = std::make_unique<absl::flat_hash_set<SpanId>>();
+    if (step.sent) {
+      step.spans = std::make_unique<SpanSet>();
+      step.spans->reserve(usual_spans_);
+    }
     steps_.push_back(std::move(step));
   }
 
@@ -48,7 +57,8 @@ class StepHistory {
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
       if (!step->sent) continue;
       if (step->spans == nullptr) return;  // and so in all before
-      if (++sets > kMostSets) step->spans.reset();
+      if (++sets == 1) usual_spans_ = step->spans->size();
+      if (sets > kMostSets) step->spans.reset();
     }
   }
 
@@ -79,6 +89,7 @@ class StepHistory {
  private:
   std::deque<EndedStep> steps_;  // where what is added at an end moves nothing
   EndedStep* near_ = nullptr;
+  size_t usual_spans_ = 0;  // as many as the latest step that was sent has
 };
 
 }  // namespace ferret::otlp

@@ -29,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/spans/batch_spans.h"
@@ -293,7 +292,7 @@ class StepTraces {
   }
 
   // `step` is null outside of steps; then `near` are the spans there that are sent with this one, null if unknown.
-  void Place(const HeldSpan& span, EndedStep* step, const absl::flat_hash_set<SpanId>* near) {
+  void Place(const HeldSpan& span, EndedStep* step, const SpanSet* near) {
     if (step == nullptr) {
       if (sampling_.detail != Detail::kAll) {
         if (outside_bytes_ + span.size > sampling_.held_bytes) {
@@ -418,7 +417,7 @@ class StepTraces {
   SpareBlocks spare_;
   HeldSpans held_{&spare_};
   HeldSpans rest_{&spare_};  // of a decision: empty outside of it
-  absl::flat_hash_set<SpanId> outside_;  // of a decision
+  SpanSet outside_;  // of a decision
   std::string late_;
   std::deque<PendingStep> pending_;
   StepHistory past_;
