@@ -101,10 +101,10 @@ def otlp_encoding(folder, runs):
 def otlp_way(folder, runs):
     rows = google_benchmark(f"{folder}/otlp_send_benchmark", runs)
     encoded = nanoseconds(rows, "EncodeProtobuf")
-    for name, text in (("StepsSent", "held until its step is over, sent"),
-                       ("StepsSentWithHistograms", "the same with histograms"),
-                       ("StepsDropped", "held until its step is over, not sampled"),
-                       ("StepsDroppedWithHistograms", "the same with histograms")):
+    for name, text in (("StepsSent", "held for its step, sent"),
+                       ("StepsSentWithHistograms", "held for its step, sent, with histograms"),
+                       ("StepsDropped", "held for its step, not sampled"),
+                       ("StepsDroppedWithHistograms", "held for its step, not sampled, with histograms")):
         time = nanoseconds(rows, name)
         yield f"OTLP: an op {text}", f"{time:.0f} ns", f"{time / encoded:.1f} x its encoding ({encoded:.0f} ns)"
     for form, text in (("Protobuf", "http/protobuf"), ("Json", "http/json")):
