@@ -118,7 +118,7 @@ class Traces {
     ADD_FAILURE() << "no root of step " << number;
     return {};
   }
-  const SpanCounts& counts() const { return proto_.counts(); }
+  SpanCounts counts() const { return proto_.counts(); }
   StepTraces<SpanEncoder>& proto() { return proto_; }
 
   SpanIds ids;

@@ -19,6 +19,12 @@
 
 namespace ferret::otlp {
 
+// Ids are hashes.
+struct SpanIdHash {
+  size_t operator()(SpanId id) const { return id; }
+};
+using SpanSet = absl::flat_hash_set<SpanId, SpanIdHash>;
+
 struct EndedStep {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -27,14 +33,17 @@ struct EndedStep {
   SpanId root = 0;
   bool in_run = false;  // part of it was sent before it ended: all of it is in the trace of the run, each under its parent
   // Which spans were sent. Null unless it is one of the latest that are sent; see StepHistory::Forget.
-  std::unique_ptr<absl::flat_hash_set<SpanId>> spans;
+  std::unique_ptr<SpanSet> spans;
 };
 
 class StepHistory {
  public:
   // Steps come in the order of time and do not overlap.
   void Add(EndedStep step) {
-    if (step.sent && !step.in_run) step.spans = std::make_unique<absl::flat_hash_set<SpanId>>();
+    if (step.sent && !step.in_run) {
+      step.spans = std::make_unique<SpanSet>();
+      step.spans->reserve(usual_spans_);
+    }
     roots_.insert(step.root);
     steps_.push_back(std::move(step));
   }
@@ -49,6 +58,7 @@ class StepHistory {
     size_t spans = 0;
     for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
       if (step->spans == nullptr) continue;
+      if (spans == 0) usual_spans_ = step->spans->size();
       spans += step->spans->size();
       if (spans > kMostSpans && step != steps_.rbegin()) step->spans.reset();
     }
@@ -86,8 +96,9 @@ class StepHistory {
 
  private:
   std::deque<EndedStep> steps_;  // where what is added at an end moves nothing
-  absl::flat_hash_set<SpanId> roots_;
+  SpanSet roots_;
   EndedStep* near_ = nullptr;
+  size_t usual_spans_ = 0;  // as many as the latest step that was sent has
 };
 
 }  // namespace ferret::otlp

@@ -30,7 +30,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "exporters/otlp/config/otlp_config.h"
 #include "exporters/otlp/resource/resource.h"
 #include "exporters/otlp/spans/batch_spans.h"
@@ -337,7 +336,7 @@ class StepTraces {
   }
 
   // `step` is null outside of steps; then `near` are the spans there that are sent with this one, null if unknown.
-  void Place(const HeldSpan& span, EndedStep* step, const absl::flat_hash_set<SpanId>* near) {
+  void Place(const HeldSpan& span, EndedStep* step, const SpanSet* near) {
     if (step == nullptr) return PlaceOutside(span, near);
     if (!step->sent) {
       ++not_sampled_;
@@ -349,7 +348,7 @@ class StepTraces {
     SendIn(step->trace, span, step);
   }
 
-  void PlaceOutside(const HeldSpan& span, const absl::flat_hash_set<SpanId>* near) {
+  void PlaceOutside(const HeldSpan& span, const SpanSet* near) {
     bool has_parent = !past_.IsRoot(span.parent);
     if (sampling_.detail != Detail::kAll) {
       if (outside_bytes_ + span.size > sampling_.held_bytes) {
@@ -409,7 +408,7 @@ class StepTraces {
   HeldSpans rest_{&spare_};  // of a decision: empty outside of it
   HeldMoments<InstantEvent> instants_;
   HeldMoments<MemoryEvent> memory_;
-  absl::flat_hash_set<SpanId> outside_;  // of a decision
+  SpanSet outside_;  // of a decision
   std::string late_;
   std::deque<PendingStep> pending_;
   StepHistory past_;
