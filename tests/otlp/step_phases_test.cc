@@ -111,7 +111,7 @@ TEST(StepPhases, WhatBelongsToTheNextStepWaitsForItAndWhatIsEarlierIsForgotten) 
 TEST(StepPhases, APhaseThatOutlivesItsStepEndsWithIt) {
   StepPhases phases;
   phases.Note(Event("Optimizer.step#x", 90, 150));
-  EXPECT_EQ(Text(phases.Take(0, 100)), "optimizer 90-100");
+  EXPECT_EQ(Text(phases.Take(0, 100)), "forward 0-90, optimizer 90-100");
 }
 
 TEST(StepPhases, WhatIsTooMuchIsOnePhaseOfItsKind) {
@@ -152,7 +152,7 @@ TEST(StepPhases, TheNameTellsThePhaseAlsoByItsId) {
     other.name_id = 3;
     phases.Note(other);
   }
-  EXPECT_EQ(Text(phases.Take(0, 40)), "optimizer 0-10, optimizer 20-30");
+  EXPECT_EQ(Text(phases.Take(0, 40)), "optimizer 0-10, forward 10-20, optimizer 20-30");
 }
 
 TEST(StepPhases, DeviceWorkIsNoPhase) {

@@ -347,12 +347,13 @@ TEST(StepTraces, AStepLargerThanWhatMayWaitIsCutAndSaysSo) {
   OtlpConfig config = With(Detail::kSampled);
   config.sampling.held_bytes = 2 << 20;
   Traces traces(config);
-  for (int i = 0; i < 20000; ++i) traces.Op(i, i + 1);
-  traces.Step(0, 0, 30000);
+  traces.Step(1, 0, 1);
+  for (int i = 10; i < 20000; ++i) traces.Op(i, i + 1);
+  traces.Step(2, 10, 30000);
   traces.End(/*fits=*/false);
   const uint64_t cut = traces.counts().cut;
   EXPECT_GT(cut, 0u);
-  EXPECT_EQ(AttributesOf(traces.Root(0).attributes()).at("ferret.spans.cut"), "i:" + std::to_string(cut));
+  EXPECT_EQ(AttributesOf(traces.Root(2).attributes()).at("ferret.spans.cut"), "i:" + std::to_string(cut));
 }
 
 TEST(StepTraces, WithAllDetailAStepTooLargeToWaitIsInTheTraceOfTheRunWithAllItsParents) {
