@@ -35,7 +35,7 @@ def told_point(metric, point):
 
 
 def sample(torch_python, ferret):
-    receiver = recorded_training.record(torch_python, ferret, f"?steps={STEP}&every=0&slow=0")
+    receiver = recorded_training.record(torch_python, ferret, f"?steps={STEP}&every=0&slow=0&interval=1h")
     root = next(span for span in receiver.spans if attributes(span).get("ferret.step") == STEP)
     origin = root.start_time_unix_nano
     inside = sorted((span for span in receiver.spans if span.trace_id == root.trace_id),

@@ -38,8 +38,7 @@ class TorchPhasesTest(unittest.TestCase):
         self.assertEqual([attributes(root)["ferret.step"] for root, _ in self.steps], list(range(STEPS)))
         for root, inside in self.steps:
             phases = self.phases(root, inside)
-            names = [phase for phase, _ in phases]
-            self.assertEqual(names[:1] + names[-3:], ["data", "forward", "backward", "optimizer"])
+            self.assertEqual([phase for phase, _ in phases], ["data", "forward", "backward", "optimizer"])
             sums = collections.Counter()
             latest = root.start_time_unix_nano
             for phase, span in phases:

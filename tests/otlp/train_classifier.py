@@ -12,7 +12,7 @@ data = torch.utils.data.TensorDataset(torch.randn(STEPS * BATCH, 16), torch.rand
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for inputs, classes in torch.utils.data.DataLoader(data, BATCH):
-    optimizer.zero_grad()
+    model.zero_grad()
     loss = functional.cross_entropy(model(inputs), classes)
     loss.backward()
     optimizer.step()
