@@ -6,7 +6,7 @@
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
 #include "exporters/memory/memory_exporter.h"
 #include "exporters/otlp/otlp_exporter.h"
-#include "exporters/otlp/otlp_file_exporter.h"
+#include "exporters/otlp/file/otlp_file_exporter.h"
 #include "exporters/table/table_exporter.h"
 
 namespace ferret {

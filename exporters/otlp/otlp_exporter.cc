@@ -250,6 +250,12 @@ absl::Status OtlpExporter::Flush(const ExportProgress& progress, absl::Time dead
   return absl::OkStatus();
 }
 
+bool OtlpExporter::NeedsFlush() const {
+  if (const auto* const protobuf = std::get_if<Traces<otlp::SpanEncoder>>(&traces_)) return (*protobuf)->waits();
+  if (const auto* const json = std::get_if<Traces<otlp::JsonEncoder>>(&traces_)) return (*json)->waits();
+  return false;
+}
+
 absl::Status OtlpExporter::Close(const ExportProgress& progress, absl::Time deadline) {
   progress_ = progress;
   if (begun_) WithTraces([&](auto& traces) { traces.End(progress, events_, latest_ns_); });

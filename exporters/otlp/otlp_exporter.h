@@ -59,6 +59,7 @@ class OtlpExporter final : public Exporter {
   // Waits for the receiver.
   absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
   absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) override;
+  bool NeedsFlush() const override;
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
   std::string Destination() const override { return destination_; }
   uint64_t NotDelivered() const override { return not_delivered_; }

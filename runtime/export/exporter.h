@@ -76,6 +76,8 @@ class Exporter {
   virtual absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) {
     return Flush(progress, deadline);
   }
+  // Whether FlushInBackground, which has returned, is to be called again in a second also if no batch comes.
+  virtual bool NeedsFlush() const { return false; }
   virtual absl::Status Close(const ExportProgress& progress, absl::Time deadline) = 0;
 
   // How many of the events that Export accepted never came to be in the output, after all. Asked once, after Close.

@@ -128,12 +128,16 @@ void ExporterThread::ExportThreads(Lock& lock, std::vector<ThreadInfo> threads) 
 absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool awaited) {
   const ExportProgress progress = Progress(lock);
   if (abandoned) return absl::CancelledError("abandoned");
+  bool needs_flush = false;
   const absl::Status status = Call(lock, "Flush", [&] {
     const absl::Time until = clock().ToWallClock(deadline);
-    return awaited ? exporter_->Flush(progress, until) : exporter_->FlushInBackground(progress, until);
+    if (awaited) return exporter_->Flush(progress, until);
+    absl::Status flushed = exporter_->FlushInBackground(progress, until);
+    needs_flush = exporter_->NeedsFlush();
+    return flushed;
   });
   // After an error it is tried again, and no sooner than after an interval.
-  dirty_ = !status.ok();
+  dirty_ = !status.ok() || needs_flush;
   flush_due_ = clock().After(options_.flush_interval);
   return status;
 }

@@ -461,6 +461,47 @@ TEST_F(ExporterRunnerTest, WhatWasExportedIsFlushedAfterOneSecondWithoutAnyFurth
   EXPECT_EQ(script_->Count("flush"), 1u);
 }
 
+TEST_F(ExporterRunnerTest, AFlushThatNobodyWaitsForIsOneOfItsOwn) {
+  Gate flushed;
+  script_->on_background_flush = [&] {
+    flushed.Open();
+    return absl::OkStatus();
+  };
+  auto runner = Start();
+  runner->Push(MakeBatch(1));
+  while (runner->counts().exported < 1) std::this_thread::yield();
+  clock_->Advance(absl::Seconds(1));
+  flushed.Wait();
+  EXPECT_EQ(script_->Count("flush"), 0u);
+  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());
+  EXPECT_EQ(script_->Count("flush"), 1u);
+  EXPECT_EQ(script_->Count("background flush"), 1u);
+}
+
+TEST_F(ExporterRunnerTest, AnExporterThatNeedsItIsFlushedAgainAfterASecondWithoutAnyFurtherBatch) {
+  Gate second;
+  std::atomic<int> flushes{0};
+  script_->on_background_flush = [&] {
+    if (++flushes == 2) second.Open();
+    return absl::OkStatus();
+  };
+  script_->needs_flush = [&] { return flushes < 2; };
+  auto runner = Start();
+  runner->Push(MakeBatch(1));
+  while (runner->counts().exported < 1) std::this_thread::yield();
+  while (flushes < 1) {
+    clock_->Advance(absl::Seconds(1));
+    std::this_thread::yield();
+  }
+  clock_->Advance(absl::Seconds(1));
+  second.Wait();
+
+  clock_->Advance(absl::Hours(1));
+  runner->Push(MakeBatch(2));
+  while (runner->counts().exported < 2) std::this_thread::yield();
+  EXPECT_EQ(flushes, 2);
+}
+
 TEST_F(ExporterRunnerTest, AFlushThatFailedIsTriedAgainAfterASecond) {
   Gate second;
   std::atomic<int> flushes{0};

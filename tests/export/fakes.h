@@ -69,6 +69,8 @@ class Script {
  public:
   std::function<void()> before_file_opened;
   std::function<absl::Status()> on_open, on_flush, on_close;
+  std::function<absl::Status()> on_background_flush;  // if it is empty, these are flushes as others
+  std::function<bool()> needs_flush;
   std::function<absl::Status(const EventBatch&)> on_export;
 
   // "open", "export 5" (the id of the batch's first event, 0 if it has none), "threads 1 2", "flush", "close",
@@ -128,6 +130,12 @@ class ScriptedExporter final : public Exporter {
     script_->Note("flush", progress);
     return script_->on_flush ? script_->on_flush() : absl::OkStatus();
   }
+  absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) override {
+    if (!script_->on_background_flush) return Flush(progress, deadline);
+    script_->Note("background flush", progress);
+    return script_->on_background_flush();
+  }
+  bool NeedsFlush() const override { return script_->needs_flush && script_->needs_flush(); }
   absl::Status Close(const ExportProgress& progress, absl::Time) override {
     script_->Note("close", progress);
     return script_->on_close ? script_->on_close() : absl::OkStatus();

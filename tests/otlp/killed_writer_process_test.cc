@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "exporters/otlp/otlp_file_exporter.h"
+#include "exporters/otlp/file/otlp_file_exporter.h"
 #include "runtime/export/file/document_head.h"
 #include "tests/chrome_trace/trace_files.h"
 #include "tests/otlp/decoded.h"

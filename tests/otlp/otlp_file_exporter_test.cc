@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/otlp_file_exporter.h"
+#include "exporters/otlp/file/otlp_file_exporter.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "runtime/export/file/document_head.h"
 #include "tests/chrome_trace/trace_files.h"
 #include "tests/otlp/decoded.h"
+#include "tests/otlp/decoded_metrics.h"
 
 namespace ferret {
 namespace {
@@ -70,12 +71,13 @@ TEST(OtlpFileOptions, AreTargetLevelAndSize) {
 
 TEST(OtlpFileOptions, ErrorsNameTheValueAndWhatIsAllowed) {
   const auto error = [](const std::string& text) { return std::string(Parse(text).status().message()); };
-  EXPECT_EQ(error("otlp_file?split=1MB"), "exporter otlp_file has no parameter \"split\"; it takes level, size");
+  EXPECT_EQ(error("otlp_file?split=1MB"), "exporter otlp_file has no parameter \"split\"; it takes level, metrics, size");
   EXPECT_EQ(error("otlp_file?size=12"),
             "otlp_file: size=12 is not a size from 1MB on; allowed are whole numbers with kB, MB, GB, KiB, MiB, GiB or "
             "no unit, and 0 for one file");
   EXPECT_NE(error("otlp_file:x-%q.jsonl").find("\"%q\""), std::string::npos);
   EXPECT_NE(error("otlp_file?level=11").find("level=11"), std::string::npos);
+  EXPECT_EQ(error("otlp_file?metrics=yes"), "otlp_file: metrics=\"yes\" is neither on nor off");
 }
 
 TEST(OtlpFileExporter, WritesTheRunTheEventsAndTheRecord) {
@@ -104,6 +106,39 @@ TEST(OtlpFileExporter, WritesTheRunTheEventsAndTheRecord) {
   EXPECT_EQ(spans[7].name(), "Ferret Record");
   EXPECT_EQ(AttributeOf(spans[7], "ferret.events"), "i:205");
   EXPECT_EQ(AttributeOf(spans[7], "ferret.lost.memory_cap"), "i:4");
+}
+
+TEST(OtlpFileExporter, DurationsAreInAFileOfTheirOwnALineForEachMinuteOfTheRun) {
+  TempDir folder;
+  OtlpFileOptions options = Target(folder / "t.jsonl");
+  options.metrics = true;
+  OtlpFileExporter exporter(options);
+  ASSERT_TRUE(exporter.Open(TestSession()).ok());
+  ASSERT_TRUE(exporter.Export(Batch(3)).ok());
+  ASSERT_TRUE(exporter.Flush({}, kNoDeadline).ok());
+  EventBatch late = Batch(2);
+  late.events[1].end_ns += 61'000'000'000;
+  ASSERT_TRUE(exporter.Export(late).ok());
+  ASSERT_TRUE(exporter.Flush({}, kNoDeadline).ok());
+  ASSERT_TRUE(exporter.Export(Batch(1)).ok());
+  ASSERT_TRUE(exporter.Close({}, kNoDeadline).ok());
+  EXPECT_EQ(folder.Files(), (std::vector<std::string>{"t.jsonl", "t.metrics.jsonl"}));
+
+  std::istringstream lines(ReadFile(folder / "t.metrics.jsonl"));
+  std::vector<uint64_t> counts;
+  for (std::string line; std::getline(lines, line);) {
+    for (const otlp_test::Metric& metric : otlp::MetricsOf(otlp::DecodeMetricsJson(line))) {
+      EXPECT_EQ(metric.name(), "ferret.op.duration");
+      for (const auto& point : metric.exponential_histogram().data_points()) counts.push_back(point.count());
+    }
+  }
+  EXPECT_EQ(counts, (std::vector<uint64_t>{5, 1}));
+}
+
+TEST(OtlpFileExporter, TheFileOfDurationsIsNamedAfterTheOther) {
+  EXPECT_EQ(otlp::MetricsPath("a/run-3.jsonl"), "a/run-3.metrics.jsonl");
+  EXPECT_EQ(otlp::MetricsPath("run.jsonl.gz"), "run.metrics.jsonl.gz");
+  EXPECT_EQ(otlp::MetricsPath("run.txt"), "run.txt.metrics");
 }
 
 TEST(OtlpFileExporter, AfterAFlushTheGrowingFileHasEverythingInWholeLines) {

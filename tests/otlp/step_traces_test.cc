@@ -168,6 +168,37 @@ TEST(StepTraces, AStepIsATraceOfItsOwnWithALinkToTheRun) {
   EXPECT_EQ(traces.Of(op).parent_span_id(), root.span_id());
 }
 
+TEST(StepTraces, TheLimitsOfSpansGoForAllOfThem) {
+  OtlpConfig config = With(Detail::kAll);
+  config.most_attributes = 1;
+  config.most_value_chars = 2;
+  config.most_events = 2;
+  Traces traces(config);
+  EventBatch batch;
+  batch.instants.resize(5);
+  for (InstantEvent& instant : batch.instants) instant.time_ns = kStartNs + 5000;
+  traces.Moments(batch);
+  FunctionEvent op = traces.Event("aten::mm", 10, 20);
+  op.scope = RecordScope::kUserScope;
+  op.device_resource_id = 0;
+  traces.Add(op);
+  traces.Add(traces.Event("enumerate(DataLoader)#x", 0, 10));
+  traces.Step(7, 0, 100);
+  traces.End();
+  std::multiset<int> carried;
+  std::vector<std::string> phases;
+  for (const DecodedSpan& span : traces.spans) {
+    EXPECT_LE(span.attributes_size(), 1) << span.name();
+    if (span.events_size() > 0) carried.insert(span.events_size());
+    if (span.name() != "data") continue;
+    phases.push_back(AttributesOf(span.attributes()).begin()->second);
+  }
+  EXPECT_EQ(phases, std::vector<std::string>{"s:da"});
+  EXPECT_EQ(carried, (std::multiset<int>{1, 2, 2}));
+  EXPECT_GT(traces.Root(7).dropped_attributes_count(), 0u);
+  EXPECT_EQ(AttributesOf(traces.Of(op.id).attributes()).at("ferret.scope"), "s:us");
+}
+
 TEST(StepTraces, ParentsThatAreNotInTheStepAreReplacedByItsRoot) {
   Traces traces(With(Detail::kAll));
   const int64_t inner = traces.Op(30, 40, traces.last_id + 2);
@@ -438,7 +469,9 @@ TEST(StepTraces, BackwardOperatorsThatComeAfterTheirStepAreInItsPhases) {
 }
 
 TEST(StepTraces, AStepIsSentAWhileAfterItsEndOrWhenSomebodyWaits) {
-  Traces traces(With(Detail::kAll));
+  OtlpConfig config = With(Detail::kAll);
+  config.delivery.schedule_delay = absl::ZeroDuration();
+  Traces traces(config);
   RunnerClock::Time now;
   traces.Step(0, 0, 100);
   traces.proto().Flush(now += std::chrono::milliseconds(499), /*awaited=*/false);
@@ -448,6 +481,17 @@ TEST(StepTraces, AStepIsSentAWhileAfterItsEndOrWhenSomebodyWaits) {
   traces.Step(1, 100, 200);
   traces.proto().Flush(now, /*awaited=*/true);
   EXPECT_EQ(traces.Root(1).name(), "ProfilerStep");
+}
+
+TEST(StepTraces, ARequestWaitsForMoreSpansAsLongAsItIsTold) {
+  OtlpConfig config = With(Detail::kAll);
+  config.delivery.schedule_delay = absl::Seconds(5);
+  Traces traces(config);
+  RunnerClock::Time now;
+  traces.proto().Flush(now += std::chrono::milliseconds(4999), /*awaited=*/false);
+  EXPECT_TRUE(traces.spans.empty());
+  traces.proto().Note({}, now += std::chrono::milliseconds(1));
+  EXPECT_EQ(traces.spans.size(), 1u);
 }
 
 // Random runs: scopes of several threads, steps, kernels that come late, forward links.

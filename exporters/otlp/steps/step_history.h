@@ -41,6 +41,7 @@ class StepHistory {
   void Forget() {
     // Work of a device comes seconds late at most.
     constexpr size_t kMostSteps = 4096;
+    near_ = nullptr;
     while (steps_.size() > kMostSteps) steps_.pop_front();
     constexpr size_t kMostSets = 4;
     size_t sets = 0;
@@ -53,11 +54,13 @@ class StepHistory {
 
   // The step that a moment lies in; null for none.
   EndedStep* At(int64_t time_ns) {
+    // Mostly the one that was asked for before.
+    if (near_ != nullptr && time_ns >= near_->start_ns && time_ns < near_->end_ns) return near_;
     const auto after = std::upper_bound(steps_.begin(), steps_.end(), time_ns,
                                         [](int64_t time, const EndedStep& step) { return time < step.start_ns; });
     if (after == steps_.begin()) return nullptr;
     EndedStep& step = *std::prev(after);
-    return time_ns < step.end_ns ? &step : nullptr;
+    return time_ns < step.end_ns ? near_ = &step : nullptr;
   }
 
   // The step in which a span was sent, as far as is known; null if it is not.
@@ -74,7 +77,8 @@ class StepHistory {
   int64_t end_ns() const { return steps_.empty() ? INT64_MIN : steps_.back().end_ns; }
 
  private:
-  std::deque<EndedStep> steps_;
+  std::deque<EndedStep> steps_;  // where what is added at an end moves nothing
+  EndedStep* near_ = nullptr;
 };
 
 }  // namespace ferret::otlp

@@ -30,7 +30,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/spans/batch_spans.h"
 #include "exporters/otlp/steps/held_spans.h"
@@ -38,6 +37,7 @@
 #include "exporters/otlp/resource/resource.h"
 #include "exporters/otlp/spans/span.h"
 #include "exporters/otlp/spans/span_ids.h"
+#include "exporters/otlp/spans/step_event.h"
 #include "exporters/otlp/steps/step_history.h"
 #include "exporters/otlp/steps/step_phases.h"
 #include "exporters/otlp/steps/step_sampler.h"
@@ -62,13 +62,12 @@ struct StepReceivers {
   std::function<void(int64_t duration_ns, const std::vector<StepPhases::Interval>& phases)> step;
 };
 
-// Whether the event is a training step, and which.
-inline bool IsStep(const FunctionEvent& event, int64_t* number) {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
-  if (event.device_type != DeviceType::kCpu) return false;
-  const std::string_view name = event.trace_name();
-  return name.substr(0, kPrefix.size()) == kPrefix &&
-         absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kPrefix.size()), number) && *number >= 0;
+// Of a span.
+inline AttributeLimits LimitsOf(const OtlpConfig& config) {
+  AttributeLimits limits;
+  limits.count = static_cast<int64_t>(std::min<uint64_t>(config.most_attributes, AttributeLimits::kNone));
+  if (config.most_value_chars) limits.value_chars = *config.most_value_chars;
+  return limits;
 }
 
 template <typename Encoder>
@@ -78,13 +77,16 @@ class StepTraces {
       : ids_(ids),
         sampling_(config.sampling),
         batch_(config.delivery),
+        delay_(absl::ToChronoNanoseconds(config.delivery.schedule_delay)),
+        limits_(LimitsOf(config)),
+        most_carried_(config.most_events),
         remote_(config.remote),
         receivers_(std::move(receivers)),
         run_trace_(remote_ ? remote_->trace_id : ids.trace_id()),
         one_(run_trace_, resource),
         own_(run_trace_, resource),
         request_(run_trace_, resource),
-        spans_(ids, &one_, config.link_kernels),
+        spans_(ids, &one_, config.link_kernels, limits_),
         sampler_(config.sampling) {}
 
   void Begin(const SessionInfo& info) {
@@ -104,6 +106,7 @@ class StepTraces {
     now_ = now;
     spans_.Note(batch);
     if (!pending_.empty() && now_ - pending_.front().came >= kSettled) FinishSteps(now_ - kSettled / 2);
+    SendRequestIfDue();
   }
 
   void AddEvent(const FunctionEvent& event, const DurationSeries::Id& series) {
@@ -136,12 +139,15 @@ class StepTraces {
     AddCarriers(batch.memory, [&](const MemoryEvent* from, size_t n) { return spans_.AddMemory(from, n); });
   }
 
-  // What is known so far is given away; `awaited`: also of steps that have only just ended.
+  // At least once a second. `awaited`: everything is given away, also of steps that have only just ended.
   void Flush(RunnerClock::Time now, bool awaited) {
     now_ = now;
     FinishSteps(awaited ? now_ : now_ - kSettled);
-    SendRequest();
+    awaited ? SendRequest() : SendRequestIfDue();
   }
+
+  // Whether something waits that time alone makes ready.
+  bool waits() const { return !pending_.empty() || request_.spans() > 0 || (!has_steps() && !held_.empty()); }
 
   // For a program that has no steps: what waits is outside of them.
   bool has_steps() const { return steps_ > 0 || !pending_.empty(); }
@@ -183,9 +189,9 @@ class StepTraces {
 
   template <typename Moments, typename AddCarrier>
   void AddCarriers(const Moments& moments, const AddCarrier& add) {
-    for (size_t from = 0; from < moments.size(); from += kMostCarried) {
+    for (size_t from = 0; from < moments.size(); from += most_carried_) {
       one_.Clear();
-      const Span span = add(&moments[from], std::min(kMostCarried, moments.size() - from));
+      const Span span = add(&moments[from], std::min(most_carried_, moments.size() - from));
       HeldSpan held;
       held.time_ns = span.start_ns;
       Hold(span, held);
@@ -259,15 +265,15 @@ class StepTraces {
         step->spans->insert(span.id);
       }
     }
-    HeldSpans rest;
     for (const HeldSpan& span : held_.spans()) {
       if (span.time_ns < end_ns) {
         Place(span, past_.At(span.time_ns), &outside_);
       } else {
-        rest.Add(span, {span.bytes, span.size});
+        rest_.Add(span, {span.bytes, span.size});
       }
     }
-    std::swap(held_, rest);
+    held_.Clear();
+    std::swap(held_, rest_);
   }
 
   // With Detail::kAll, of a step too large to wait for its end: it will be the next one.
@@ -317,9 +323,14 @@ class StepTraces {
 
   void Send(std::string_view span) {
     if (request_.spans() > 0 && request_.bytes() + span.size() > batch_.batch_bytes) SendRequest();
+    if (request_.spans() == 0) request_due_ = now_ + delay_;
     request_.AddEncoded(span);
     ++counts_.sent;
     if (request_.spans() >= batch_.batch_spans) SendRequest();
+  }
+
+  void SendRequestIfDue() {
+    if (request_.spans() > 0 && now_ >= request_due_) SendRequest();
   }
 
   void SendRequest() {
@@ -330,7 +341,7 @@ class StepTraces {
 
   void SendRoot(const EndedStep& step, const PendingStep& pending, std::string_view why,
                 const std::vector<StepPhases::Interval>& phases) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Int("ferret.step", pending.number);
     attributes.Int("thread.id", pending.os_tid);
     attributes.Text("ferret.detail", why.empty() ? "none" : why);
@@ -350,11 +361,12 @@ class StepTraces {
     root.start_ns = step.start_ns;
     root.end_ns = step.end_ns;
     root.attributes = attributes.view();
+    root.dropped_attributes = attributes.dropped();
     SendOwn(root, step.trace);
   }
 
   void SendPhase(const EndedStep& step, const StepPhases::Interval& phase, uint8_t index) {
-    typename Encoder::Attributes attributes(kSpanAttributes);
+    typename Encoder::Attributes attributes(kSpanAttributes, limits_);
     attributes.Text("ferret.phase", PhaseText(phase.phase));
     if (phase.busy_ns != phase.end_ns - phase.start_ns) attributes.Int("ferret.phase.busy_ns", phase.busy_ns);
     Span span;
@@ -364,6 +376,7 @@ class StepTraces {
     span.start_ns = phase.start_ns;
     span.end_ns = phase.end_ns;
     span.attributes = attributes.view();
+    span.dropped_attributes = attributes.dropped();
     SendOwn(span, step.trace);
   }
 
@@ -391,6 +404,9 @@ class StepTraces {
   const SpanIds ids_;
   const SamplingConfig sampling_;
   const DeliveryConfig batch_;
+  const std::chrono::nanoseconds delay_;
+  const AttributeLimits limits_;
+  const size_t most_carried_;  // events of a span
   const std::optional<RemoteContext> remote_;
   const StepReceivers receivers_;
   const TraceId run_trace_;
@@ -401,13 +417,16 @@ class StepTraces {
   StepSampler sampler_;
   StepPhases phases_;
 
-  HeldSpans held_;
+  SpareBlocks spare_;
+  HeldSpans held_{&spare_};
+  HeldSpans rest_{&spare_};  // of a decision: empty outside of it
   absl::flat_hash_set<SpanId> outside_;  // of a decision
   std::string late_;
   std::deque<PendingStep> pending_;
   StepHistory past_;
   std::vector<Loss> losses_;
   RunnerClock::Time now_;
+  RunnerClock::Time request_due_;
   int64_t next_number_ = 0;
   uint64_t steps_ = 0;
   uint64_t outside_bytes_ = 0;

@@ -12,8 +12,8 @@
 // A batch is in the file or in memory when Export returns OK. While something waits in memory because the disk takes
 // nothing, further batches are refused, so that memory stays bounded and the loss is counted.
 
-#ifndef FERRET_EXPORTERS_OTLP_OTLP_FILE_EXPORTER_H_
-#define FERRET_EXPORTERS_OTLP_OTLP_FILE_EXPORTER_H_
+#ifndef FERRET_EXPORTERS_OTLP_FILE_OTLP_FILE_EXPORTER_H_
+#define FERRET_EXPORTERS_OTLP_FILE_OTLP_FILE_EXPORTER_H_
 
 #include <cstdint>
 #include <deque>
@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "exporters/otlp/file/file_metrics.h"
 #include "exporters/otlp/spans/batch_spans.h"
 #include "exporters/otlp/spans/json_encoder.h"
 #include "exporters/otlp/resource/resource.h"
@@ -38,6 +39,7 @@ struct OtlpFileOptions {
   int gzip_level = GzipEncoder::kDefaultLevel;
   // A new file is begun when one has this many bytes of text; 0 for never.
   uint64_t max_part_bytes = 0;
+  bool metrics = false;  // in a second file
   otlp::ResourceEnvironment environment;
   // Empty: RunId().
   std::string run_id;
@@ -67,6 +69,8 @@ class OtlpFileExporter final : public Exporter {
  private:
   std::string PathOf(int part) const;
   absl::Status BeginPart(int part);
+  DocumentFileOptions FileOptions(const std::string& path) const;
+  void BeginMetrics();
   void AddMoments(const EventBatch& batch);
   void AfterSpan(uint64_t events, uint64_t attempts, int64_t end_ns);
   absl::Status WriteLine();
@@ -86,6 +90,7 @@ class OtlpFileExporter final : public Exporter {
   std::optional<otlp::JsonEncoder> encoder_;
   std::optional<otlp::BatchSpans<otlp::JsonEncoder>> spans_;
   std::unique_ptr<DocumentFile> file_;
+  std::optional<otlp::FileMetrics> metrics_;
   int part_ = 0;
   bool line_is_first_ = false;  // of its file
   bool part_is_full_ = false;
@@ -105,4 +110,4 @@ class OtlpFileExporter final : public Exporter {
 
 }  // namespace ferret
 
-#endif  // FERRET_EXPORTERS_OTLP_OTLP_FILE_EXPORTER_H_
+#endif  // FERRET_EXPORTERS_OTLP_FILE_OTLP_FILE_EXPORTER_H_

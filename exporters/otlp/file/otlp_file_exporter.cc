@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/otlp_file_exporter.h"
+#include "exporters/otlp/file/otlp_file_exporter.h"
 
 #include <algorithm>
 #include <utility>
@@ -45,7 +45,9 @@ absl::Status OtlpFileExporter::Open(const SessionInfo& info) {
     target_ = absl::StrCat(absl::StrReplaceAll(directory_, {{"%", "%%"}}), target_);
   }
   ids_.emplace(otlp::KeyOf(info, run_id_));
-  encoder_.emplace(ids_->trace_id(), otlp::Resource(info, run_id_, otlp::ExecutableName(info), options_.environment));
+  const otlp::Resource resource(info, run_id_, otlp::ExecutableName(info), options_.environment);
+  encoder_.emplace(ids_->trace_id(), resource);
+  if (options_.metrics) metrics_.emplace(resource, info.start_ns);
   spans_.emplace(*ids_, &*encoder_);
   latest_ns_ = info.start_ns;
   return CheckWritable(PathOf(1));
@@ -58,6 +60,7 @@ absl::Status OtlpFileExporter::Export(const EventBatch& batch) {
     if (batch.events.empty() && batch.instants.empty() && batch.memory.empty()) return absl::OkStatus();
     absl::Status begun = BeginPart(1);
     if (!begun.ok()) return begun;
+    BeginMetrics();
     spans_->AddRun(info_);
     AfterSpan(0, 0, info_.start_ns);
   } else if (file_->backlog_bytes() > 0) {
@@ -69,6 +72,7 @@ absl::Status OtlpFileExporter::Export(const EventBatch& batch) {
     spans_->AddEvent(event);
     const bool is_extra = event.is_synthesized || event.device_type != DeviceType::kCpu;
     AfterSpan(1, is_extra ? 0 : 1, event.end_ns);
+    if (metrics_) metrics_->Measure(event);
   }
   AddMoments(batch);
   return absl::OkStatus();
@@ -142,16 +146,33 @@ std::string OtlpFileExporter::PathOf(int part) const {
   return ExpandPath(target_, context);
 }
 
-absl::Status OtlpFileExporter::BeginPart(int part) {
+DocumentFileOptions OtlpFileExporter::FileOptions(const std::string& path) const {
   DocumentFileOptions options;
-  options.path = PathOf(part);
+  options.path = path;
   options.gzip = absl::EndsWith(options.path, ".gz");
   options.gzip_level = options_.gzip_level;
   options.has_tail = false;
   options.run_id = run_id_;
   options.diagnostic = options_.diagnostic ? options_.diagnostic : WriteLineToStderr;
   options.io = options_.io;
-  absl::StatusOr<std::unique_ptr<DocumentFile>> opened = DocumentFile::Open(options);
+  return options;
+}
+
+// Without their file the spans go on.
+void OtlpFileExporter::BeginMetrics() {
+  if (!metrics_) return;
+  absl::Status opened = metrics_->Open(FileOptions(otlp::MetricsPath(PathOf(1))));
+  if (!opened.ok()) {
+    metrics_.reset();
+    deferred_error_ = opened;
+    return;
+  }
+  const DocumentFile& file = *metrics_->file();
+  if (info_.file_opened && !file.is_stream()) info_.file_opened(file.temporary_path(), file.path());
+}
+
+absl::Status OtlpFileExporter::BeginPart(int part) {
+  absl::StatusOr<std::unique_ptr<DocumentFile>> opened = DocumentFile::Open(FileOptions(PathOf(part)));
   if (!opened.ok()) return opened.status();
 
   if (file_ != nullptr) {
@@ -193,6 +214,7 @@ absl::Status OtlpFileExporter::Flush(const ExportProgress& progress, absl::Time)
   progress_ = progress;
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status written = WriteLine();
+  if (metrics_) written.Update(metrics_->WriteIfDue(latest_ns_));
   if (!written.ok()) return written;
   return std::exchange(deferred_error_, absl::OkStatus());
 }
@@ -204,6 +226,7 @@ absl::Status OtlpFileExporter::Close(const ExportProgress& progress, absl::Time)
   const absl::Status finished = FinishFile(/*with_record=*/true);
   if (status.ok()) status = finished;
   destination_ = ShownPath(file_->path(), directory_);
+  if (metrics_) status.Update(metrics_->Finish(latest_ns_));
   file_.reset();
   if (status.ok()) status = deferred_error_;
   return status;

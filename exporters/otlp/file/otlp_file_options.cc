@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "absl/strings/str_cat.h"
-#include "exporters/otlp/otlp_file_exporter.h"
+#include "exporters/otlp/file/otlp_file_exporter.h"
 #include "runtime/export/file/output_path.h"
 
 namespace ferret {
 
 absl::StatusOr<OtlpFileOptions> ParseOtlpFileOptions(const ExporterSpec& spec) {
-  absl::Status allowed = CheckParameters(spec, {"level", "size"});
+  absl::Status allowed = CheckParameters(spec, {"level", "metrics", "size"});
   if (!allowed.ok()) return allowed;
   OtlpFileOptions options;
   if (!spec.target.empty()) options.target = spec.target;
@@ -20,6 +20,12 @@ absl::StatusOr<OtlpFileOptions> ParseOtlpFileOptions(const ExporterSpec& spec) {
   const absl::StatusOr<uint64_t> size = SplitParameter(spec, "size");
   if (!size.ok()) return size.status();
   options.max_part_bytes = *size;
+  if (const std::string* metrics = FindParameter(spec, "metrics")) {
+    if (*metrics != "on" && *metrics != "off") {
+      return absl::InvalidArgumentError(absl::StrCat(spec.name, ": metrics=\"", *metrics, "\" is neither on nor off"));
+    }
+    options.metrics = *metrics == "on";
+  }
   return options;
 }
 
