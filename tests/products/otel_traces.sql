@@ -1,3 +1,6 @@
+-- Copyright The Ferret Authors
+-- SPDX-License-Identifier: Apache-2.0
+-- The table of spans that the collector's ClickHouse exporter fills.
 CREATE TABLE otel.otel_traces
 (
     Timestamp DateTime64(9),

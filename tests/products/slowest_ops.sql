@@ -1,3 +1,6 @@
+-- Copyright The Ferret Authors
+-- SPDX-License-Identifier: Apache-2.0
+-- Of each rank and step of a job: the three operators that took longest, callees included.
 SELECT toUInt32(ResourceAttributes['ferret.rank']) AS rank, step, SpanName AS op,
        count() AS calls, sum(Duration) AS total_ns, max(Duration) AS longest_ns
 FROM otel.otel_traces
