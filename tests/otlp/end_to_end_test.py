@@ -10,14 +10,13 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
-import rotel
 from receiver import Receiver, attributes
+from rotel_process import Rotel
 
 TRAIN_MLP = None
 OWN = ("Ferret Run", "Ferret Record", "Ferret Instants", "Ferret Memory")
@@ -32,52 +31,6 @@ def run(exporters, **variables):
                           encoding="utf-8").stderr
 
 
-class Rotel:
-    """The collector, which forwards to `target`."""
-
-    def __init__(self, target):
-        self.target = target
-
-    def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        # Nobody else binds ports that are given away like this before they are used, but by accident.
-        sockets = [socket.socket() for _ in range(2)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        http, grpc = (each.getsockname()[1] for each in sockets)
-        for each in sockets:
-            each.close()
-        self.http_url, self.grpc_url = f"http://127.0.0.1:{http}", f"http://127.0.0.1:{grpc}"
-        agent = pathlib.Path(rotel.__file__).parent / "rotel-agent"
-        self.log = open(pathlib.Path(self.folder.name) / "log", "wb")
-        self.process = subprocess.Popen(
-            [agent, "start", "--otlp-grpc-endpoint", f"127.0.0.1:{grpc}", "--otlp-http-endpoint", f"127.0.0.1:{http}",
-             "--exporter", "otlp", "--otlp-exporter-protocol", "http", "--otlp-exporter-endpoint", self.target,
-             "--pid-file", f"{self.folder.name}/pid"], stdout=self.log, stderr=self.log)
-        for port in (http, grpc):
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                except ConnectionRefusedError:
-                    assert self.process.poll() is None, "rotel has ended"
-        return self
-
-    def stop(self):
-        """It sends what it has, then ends."""
-        self.process.terminate()
-        self.process.wait()
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
-        self.folder.cleanup()
-
-    def url(self, protocol):
-        return self.grpc_url if protocol == "grpc" else self.http_url
-
-
 def rounded(span):
     """As text. The collector's JSON parser is wrong in the last bit of a double now and then."""
     return re.sub(r"double_value: (\S+)", lambda match: f"double_value: {float(match[1]):.14g}", str(span))
@@ -88,7 +41,8 @@ class EndToEndTest(unittest.TestCase):
 
     def check_run(self, protocol):
         with tempfile.TemporaryDirectory() as folder, Receiver() as direct, Receiver() as behind, \
-                Rotel(behind.http_url) as collector:
+                Rotel("--exporter", "otlp", "--otlp-exporter-protocol", "http",
+                      "--otlp-exporter-endpoint", behind.http_url) as collector:
             trace = pathlib.Path(folder) / "t.json"
             errors = run([f"otlp:{direct.url(protocol)}?protocol={protocol}&detail=all&compression=gzip",
                           f"otlp:{collector.url(protocol)}?protocol={protocol}&detail=all", f"chrome_trace:{trace}"],

