@@ -33,6 +33,7 @@ struct PendingRequest {
   uint64_t items = 0;
   uint64_t sequence = 0;  // of the push that it came with
   bool replayed = false;  // it is on disk
+  int cuts = 0;           // that it came out of
   bool tried = false;
   RunnerClock::Time give_up;  // if it was tried
   std::string why;            // it was not taken the last time
