@@ -136,10 +136,27 @@ TEST(HttpTransportTest, RefusesHeadersThatWouldBecomeOthersAndDoesNotShowTheirVa
 }
 
 TEST(HttpTransportTest, NamesAFileThatCannotBeRead) {
-  EXPECT_NE(ErrorOf([](SignalConfig* config) { config->ca_file = "/no/such/ca.pem"; }).find("/no/such/ca.pem: No such"),
-            std::string::npos);
-  EXPECT_NE(ErrorOf([](SignalConfig* config) { config->client_key_file = "/dev/null"; }).find("no client certificate"),
-            std::string::npos);
+  const auto error = [](const char* url, const char* ca, const char* key) {
+    return ErrorOf([&](SignalConfig* config) {
+      config->url = url;
+      config->ca_file = ca;
+      config->client_key_file = key;
+    });
+  };
+  for (const char* url : {"https://localhost:4318/v1/traces", "HTTPS://localhost:4318/v1/traces"}) {
+    EXPECT_NE(error(url, "/no/such/ca.pem", "").find("/no/such/ca.pem: No such"), std::string::npos);
+    EXPECT_NE(error(url, "", "/dev/null").find("no client certificate"), std::string::npos);
+  }
+}
+
+TEST(HttpTransportTest, SendsWithoutTlsWhateverIsWrongWithTheFilesOfTls) {
+  FaultServer server(Fine);
+  HttpTransport::Signals signals = BothTo(server);
+  for (SignalConfig& signal : signals) {
+    signal.ca_file = "/no/such/ca.pem";
+    signal.client_key_file = "/no/such/key.pem";
+  }
+  EXPECT_EQ(Make(signals)->Send(Signal::kTraces, "body", Soon()).kind, Kind::kDelivered);
 }
 
 }  // namespace
