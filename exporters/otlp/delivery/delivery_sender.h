@@ -76,7 +76,7 @@ class DeliverySender {
   std::condition_variable done;  // to callers of Flush and Close: a request is decided, or finished
   DeliveryCounts counts;
   uint64_t last_sequence = 0;
-  bool closing = false;    // set by Close, with the time below
+  bool closing = false;    // set by BeginClose, with the time below
   Time send_until;
   bool abandoned = false;  // set by Close: the thread may touch nothing any more
   bool finished = false;   // the transport is destroyed, the thread is about to end
