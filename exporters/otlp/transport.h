@@ -50,8 +50,10 @@ class Transport {
   virtual void Cancel() = 0;
 
   virtual Form form() const = 0;
-  // Where traces go, for people: "http://localhost:4318/v1/traces".
+  // Where the first signal that is sent goes, for people: "http://localhost:4318/v1/traces".
   virtual std::string Destination() const = 0;
+  // Where this one goes, if that is another place. Empty if it is not sent.
+  virtual std::string DestinationOf(Signal) const { return Destination(); }
 };
 
 }  // namespace ferret::otlp

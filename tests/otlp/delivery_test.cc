@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <system_error>
+#include <tuple>
 
 #include "tests/export/fakes.h"
 #include "tests/otlp/delivery_fakes.h"
@@ -378,6 +379,28 @@ TEST(Delivery, ThousandsOfLossesAreALineInEachInterval) {
   EXPECT_THAT(rig.lines->all(), SizeIs(4));
   EXPECT_THAT(rig.lines->all()[1], HasSubstr("requests ("));
   EXPECT_THAT(rig.lines->all()[1], HasSubstr(" in the last 30 s: HTTP 400"));
+}
+
+TEST(Delivery, ALineNamesThePlacesOfTheSignalsThatItIsAbout) {
+  for (const auto& [traces, metrics, place] : {std::tuple(1, 0, "http://there:4318/v1/traces"),
+                                               std::tuple(0, 1, "http://there:4318/v1/metrics"),
+                                               std::tuple(1, 1, "http://there:4318/v1/traces and "
+                                                                "http://there:4318/v1/metrics")}) {
+    Rig rig;
+    Gate gate;
+    rig.receiver->on_send = [&](const Receiver::Call&) {
+      gate.Wait();
+      return NotTaken(Kind::kRefused, "HTTP 400");
+    };
+    rig.Start();
+    if (traces > 0) rig.delivery->Push(Signal::kTraces, "x", 1);
+    if (metrics > 0) rig.delivery->Push(Signal::kMetrics, "x", 1);
+    rig.receiver->WaitForCalls(1);
+    rig.delivery->BeginClose(rig.clock->After(absl::Seconds(4)));  // what is left to say is one line
+    gate.Open();
+    rig.Close();
+    EXPECT_THAT(rig.lines->all(), ElementsAre(HasSubstr(std::string(" delivered to ") + place + ": HTTP 400")));
+  }
 }
 
 TEST(Delivery, WithoutAThreadItWaitsForTheNextPushToGetOne) {

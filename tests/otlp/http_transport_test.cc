@@ -97,6 +97,18 @@ TEST(HttpTransportTest, ShowsWhereItSendsWithoutWhatMayBeSecret) {
   EXPECT_EQ(Make(signals)->Destination(), "https://host:4318/v1/traces");
 }
 
+TEST(HttpTransportTest, KnowsWhereEachSignalGoesAndForAllNamesTheFirstThatIsSent) {
+  HttpTransport::Signals signals;
+  signals[0].url = "http://host:4318/v1/traces";
+  signals[1].url = "http://other:4318/v1/metrics?token=1";
+  EXPECT_EQ(Make(signals)->Destination(), "http://host:4318/v1/traces");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kTraces), "http://host:4318/v1/traces");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kMetrics), "http://other:4318/v1/metrics");
+  signals[0].enabled = false;
+  EXPECT_EQ(Make(signals)->Destination(), "http://other:4318/v1/metrics");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kTraces), "");
+}
+
 // Creates a transport whose traces are as `change` leaves them; returns the error.
 template <typename Change>
 std::string ErrorOf(Change change) {

@@ -49,7 +49,7 @@ void DeliverySender::Judge(Lock& lock, SendOutcome outcome) {
       if (rejected > 0) {
         report_.Rejected(now, signal, rejected, OrElse(outcome.message, "it does not say why"));
       } else if (!outcome.message.empty()) {
-        report_.Warned(now, outcome.message);
+        report_.Warned(now, signal, outcome.message);
       }
       return;
     }
