@@ -21,7 +21,6 @@ using End = HttpReply::End;
 using Kind = SendOutcome::Kind;
 
 constexpr size_t kMostMessageBytes = 256;
-constexpr absl::Duration kLongestRetryAfter = absl::Hours(1);
 
 bool Mentions(const std::string& text, const char* lower_case) {
   return absl::StrContains(absl::AsciiStrToLower(text), lower_case);
