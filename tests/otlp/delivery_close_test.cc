@@ -240,6 +240,25 @@ TEST(DeliveryClose, OfTwoWithOneDeadlineTheSecondSendsWhileTheFirstHangs) {
   gate->Open();
 }
 
+TEST(DeliveryClose, OfADeadReceiverThereIsALineAtFirstAndOneWithTheRestAtTheEnd) {
+  for (const bool more : {false, true}) {
+    Rig rig;
+    rig.options.timeouts[0] = absl::Milliseconds(1);  // each is lost after one attempt
+    rig.receiver->on_send = [](const Receiver::Call&) { return Retryable(); };
+    rig.Start().Push(Signal::kTraces, "first", 2);
+    ASSERT_TRUE(rig.Flush().ok());
+    for (int i = 0; more && i < 4; ++i) rig.delivery->Push(Signal::kTraces, "x", 3);
+    if (more) {
+      EXPECT_TRUE(rig.Flush().ok());
+    }
+    rig.Close();
+    rig.delivery.reset();
+    ASSERT_THAT(rig.lines->all(), SizeIs(more ? 2 : 1));
+    EXPECT_THAT(rig.lines->all().front(), HasSubstr("1 request (2 spans)"));
+    EXPECT_THAT(rig.lines->all().back(), HasSubstr(more ? "4 requests (12 spans)" : "1 request (2 spans)"));
+  }
+}
+
 TEST(DeliveryClose, WithoutAThreadWhatWaitsIsLostAndCounted) {
   Rig rig;
   rig.options.start_thread = [](std::function<void()>) -> std::thread {
