@@ -4,9 +4,7 @@
 // What a span costs the OTLP encoders, beside libprotobuf's generated code, which is given the same spans (built as
 // messages, then serialized), with one message that keeps its memory, which for plain spans is cheaper than an arena.
 //
-// Kinds of spans: plain (no attributes), op (a named thread, a sequence number; every other one a backward op with its
-// link), kernel (device, stream, launch). 128 names of framework length. A request has 4,096 spans. `bytes/span` is of the
-// encoded request. That both make the same request is checked before anything is measured.
+// The spans are those of otlp_events.h, in one request. `bytes/span` is of the encoded request. That both make the same request is checked before anything is measured.
 
 #include <benchmark/benchmark.h>
 
@@ -15,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/otlp_events.h"
 #include "exporters/otlp/spans/batch_spans.h"
 #include "exporters/otlp/spans/json_encoder.h"
 #include "exporters/otlp/resource/resource.h"
@@ -23,73 +22,6 @@
 
 namespace ferret::otlp {
 namespace {
-
-constexpr int kSpans = 4096;
-constexpr int kNames = 128;
-constexpr int64_t kStartNs = 1751410836123456789;
-constexpr char kThreadName[] = "pt_autograd_0";
-
-enum SpanKind { kPlain, kOp, kKernel };
-
-const std::vector<std::string>& Names() {
-  static const std::vector<std::string>* const names = [] {
-    const char* const stems[] = {"aten::add_",
-                                 "aten::_foreach_lerp_",
-                                 "autograd::engine::evaluate_function: AddmmBackward",
-                                 "aten::native_layer_norm_backward",
-                                 "aten::copy_",
-                                 "Optimizer.step#AdamW.step"};
-    auto* list = new std::vector<std::string>;
-    for (int i = 0; i < kNames; ++i) list->push_back(stems[i % 6] + std::to_string(i));
-    return list;
-  }();
-  return *names;
-}
-
-void Fill(SpanKind kind, EventBatch* batch) {
-  uint64_t seed = 1;
-  int64_t now = kStartNs;
-  batch->threads.push_back({1, 0, 4000, kThreadName});
-  for (int i = 0; i < kSpans; ++i) {
-    seed = seed * 6364136223846793005 + 1442695040888963407;
-    const uint32_t random = static_cast<uint32_t>(seed >> 33);
-    FunctionEvent event;
-    event.id = i + 1;
-    event.parent_id = i / 2;
-    event.name_id = 1 + random % kNames;
-    event.name = Names()[event.name_id - 1];
-    now += 200 + random % 4000;
-    event.start_ns = now;
-    event.end_ns = now + 100 + random % 90000;
-    event.thread = 1;
-    if (kind == kOp) {
-      event.device_resource_id = 4000;
-      event.sequence_nr = i / 4;
-      if (i % 2 == 1) {
-        event.fwd_thread = 1;
-        event.forward_id = i / 2 + 1;
-      }
-    }
-    if (kind == kKernel) {
-      event.device_type = DeviceType::kCuda;
-      event.device_resource_id = 7;
-      event.activity_type = ActivityType::kKernel;
-      EventDetails& details = batch->details.emplace_back();
-      details.launch = &batch->launches.emplace_back(
-          DeviceLaunch{i / 2 + 1, 1, 4000, event.id, event.start_ns - 5000, event.start_ns - 4000, 300, 1});
-      event.details = &details;
-    }
-    batch->events.push_back(event);
-  }
-}
-
-SessionInfo Info() {
-  SessionInfo info;
-  info.start_ns = kStartNs;
-  info.pid = 900;
-  info.host_name = "node-b";
-  return info;
-}
 
 template <typename Encoder>
 struct Encoding {

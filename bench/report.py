@@ -18,7 +18,8 @@ import subprocess
 import sys
 
 
-def google_benchmark(program, repetitions):
+def google_benchmark(program, repetitions, whole_names=False):
+    """The runs of each case. A name ends before its arguments, unless it is whole."""
     out = subprocess.run(
         [program, "--benchmark_format=json", f"--benchmark_repetitions={repetitions}", "--benchmark_min_time=0.05",
          "--benchmark_enable_random_interleaving=true"],
@@ -26,7 +27,8 @@ def google_benchmark(program, repetitions):
     rows = {}
     for run in json.loads(out)["benchmarks"]:
         if run["run_type"] == "iteration":
-            rows.setdefault(run["run_name"].split("/")[0], []).append(run)
+            name = run["run_name"]
+            rows.setdefault(name if whole_names else name.split("/")[0], []).append(run)
     return rows
 
 
@@ -75,6 +77,47 @@ def chrome_trace(folder, runs):
     for name in rows:
         rate = median(rows, name, "items_per_second")
         yield f"chrome_trace exporter: {name}", f"{rate / 1e6:.2f} M events/s", f"{1e9 / rate:.0f} ns an event"
+
+
+def table(folder, runs):
+    rows = google_benchmark(f"{folder}/table_benchmark", runs)
+    for name, text in (("Plain", "table exporter"), ("Unnamed", "table exporter, names not in the name table")):
+        rate = median(rows, name, "items_per_second")
+        yield text, f"{rate / 1e6:.1f} M events/s", f"{1e9 / rate:.1f} ns an event"
+
+
+def nanoseconds(rows, name):
+    return 1e9 / median(rows, name, "items_per_second")
+
+
+def otlp_encoding(folder, runs):
+    rows = google_benchmark(f"{folder}/otlp_benchmark", runs, whole_names=True)
+    for kind in ("plain", "op", "kernel"):
+        ours, theirs = nanoseconds(rows, f"BM_Protobuf/{kind}"), nanoseconds(rows, f"BM_Libprotobuf/{kind}")
+        yield (f"OTLP: a span encoded, {kind}", f"{ours:.0f} ns",
+               f"libprotobuf {theirs:.0f} ns, {theirs / ours:.1f} x; JSON {nanoseconds(rows, f'BM_Json/{kind}'):.0f} ns")
+
+
+def otlp_way(folder, runs):
+    rows = google_benchmark(f"{folder}/otlp_send_benchmark", runs)
+    encoded = nanoseconds(rows, "EncodeProtobuf")
+    for name, text in (("StepsSent", "held for its step, sent"),
+                       ("StepsSentWithHistograms", "held for its step, sent, with histograms"),
+                       ("StepsDropped", "held for its step, not sampled"),
+                       ("StepsDroppedWithHistograms", "held for its step, not sampled, with histograms")):
+        time = nanoseconds(rows, name)
+        yield f"OTLP: an op {text}", f"{time:.0f} ns", f"{time / encoded:.1f} x its encoding ({encoded:.0f} ns)"
+    for form, text in (("Protobuf", "http/protobuf"), ("Json", "http/json")):
+        floor, copied = nanoseconds(rows, "Floor" + form), nanoseconds(rows, "Memcpy" + form)
+        for name, gzip in ((form, ""), (form + "Gzip", ", gzip")):
+            time = nanoseconds(rows, "Send" + name)
+            size = median(rows, "Send" + name, "wire bytes/span")
+            yield (f"OTLP: requests sent over {text}{gzip}", f"{1e3 / time:.2f} M spans/s",
+                   f"{size:.0f} bytes and {time:.0f} ns a span; bare socket {floor:.0f} ns, {time / floor:.2f} x; "
+                   f"memcpy {copied:.0f} ns")
+    for name, text in (("Protobuf", ""), ("ProtobufGzip", ", gzip"), ("Json", ", http/json")):
+        time = nanoseconds(rows, "Whole" + name)
+        yield f"OTLP: from events to the receiver, one thread{text}", f"{1e3 / time:.2f} M spans/s", f"{time:.0f} ns a span"
 
 
 def cuda_scope(folder, runs):
@@ -132,7 +175,8 @@ def main():
     print(f"{machine()}; medians of {options.runs} runs\n")
     parts = [recording(options.folder, options.runs), drain(options.folder, options.runs),
              sustained(options.folder, min(3, options.runs), options.seconds), chrome_trace(options.folder, options.runs),
-             cuda_scope(options.folder, options.runs)]
+             table(options.folder, options.runs), otlp_encoding(options.folder, options.runs),
+             otlp_way(options.folder, options.runs), cuda_scope(options.folder, options.runs)]
     if options.python:
         parts.append(torch_op(root, options.python, options.runs))
         parts.append(event_list(options.folder, root, options.python))

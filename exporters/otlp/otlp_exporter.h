@@ -97,6 +97,7 @@ class OtlpExporter final : public Exporter {
   std::unique_ptr<otlp::MetricEncoder> metric_encoder_;
 
   bool begun_ = false;
+  bool measured_ = false;  // something, since metrics were sent
   RunnerClock::Time metrics_due_;
   RunnerClock::Time release_due_;  // of a program that has no steps
   int64_t latest_ns_ = 0;

@@ -76,7 +76,7 @@ class Exporter {
   virtual absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) {
     return Flush(progress, deadline);
   }
-  // Whether FlushInBackground, which has returned, is to be called again in a second also if no batch comes.
+  // Whether, after a Flush of either kind, FlushInBackground is to be called in a second also if no batch comes.
   virtual bool NeedsFlush() const { return false; }
   virtual absl::Status Close(const ExportProgress& progress, absl::Time deadline) = 0;
 

@@ -131,8 +131,8 @@ absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool 
   bool needs_flush = false;
   const absl::Status status = Call(lock, "Flush", [&] {
     const absl::Time until = clock().ToWallClock(deadline);
-    if (awaited) return exporter_->Flush(progress, until);
-    absl::Status flushed = exporter_->FlushInBackground(progress, until);
+    absl::Status flushed =
+        awaited ? exporter_->Flush(progress, until) : exporter_->FlushInBackground(progress, until);
     needs_flush = exporter_->NeedsFlush();
     return flushed;
   });

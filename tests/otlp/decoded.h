@@ -45,9 +45,10 @@ inline SessionInfo TestInfo() {
 // An encoder with all that it needs.
 template <typename Encoder>
 struct Encoding {
-  explicit Encoding(const SessionInfo& info = TestInfo(), const ResourceEnvironment& environment = {})
+  explicit Encoding(const SessionInfo& info = TestInfo(), const ResourceEnvironment& environment = {},
+                    const AttributeLimits& limits = {})
       : ids(KeyOf(info, kRunId)), encoder(ids.trace_id(), Resource(info, kRunId, "python3", environment)),
-        spans(ids, &encoder) {}
+        spans(ids, &encoder, /*link_kernels=*/false, limits) {}
 
   void AddBatch(const EventBatch& batch) {
     spans.Note(batch);

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "exporters/otlp/http/one_line.h"
 #include "exporters/otlp/http/reply_collector.h"
 #include "exporters/otlp/http/reply_message.h"
+#include "exporters/otlp/replies/one_line.h"
 #include "runtime/text/utf8_text.h"
 #include "tests/otlp/http_sending.h"
 

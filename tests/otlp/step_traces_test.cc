@@ -118,7 +118,7 @@ class Traces {
     ADD_FAILURE() << "no root of step " << number;
     return {};
   }
-  const SpanCounts& counts() const { return proto_.counts(); }
+  SpanCounts counts() const { return proto_.counts(); }
   StepTraces<SpanEncoder>& proto() { return proto_; }
 
   SpanIds ids;
@@ -166,6 +166,37 @@ TEST(StepTraces, AStepIsATraceOfItsOwnWithALinkToTheRun) {
   EXPECT_EQ(AttributesOf(root.links(0).attributes()).at("ferret.link.type"), "s:run");
   EXPECT_EQ(traces.Of(op).trace_id(), root.trace_id());
   EXPECT_EQ(traces.Of(op).parent_span_id(), root.span_id());
+}
+
+TEST(StepTraces, TheLimitsOfSpansGoForAllOfThem) {
+  OtlpConfig config = With(Detail::kAll);
+  config.most_attributes = 1;
+  config.most_value_chars = 2;
+  config.most_events = 2;
+  Traces traces(config);
+  EventBatch batch;
+  batch.instants.resize(5);
+  for (InstantEvent& instant : batch.instants) instant.time_ns = kStartNs + 5000;
+  traces.Moments(batch);
+  FunctionEvent op = traces.Event("aten::mm", 10, 20);
+  op.scope = RecordScope::kUserScope;
+  op.device_resource_id = 0;
+  traces.Add(op);
+  traces.Add(traces.Event("enumerate(DataLoader)#x", 0, 10));
+  traces.Step(7, 0, 100);
+  traces.End();
+  std::multiset<int> carried;
+  std::vector<std::string> phases;
+  for (const DecodedSpan& span : traces.spans) {
+    EXPECT_LE(span.attributes_size(), 1) << span.name();
+    if (span.events_size() > 0) carried.insert(span.events_size());
+    if (span.name() != "data") continue;
+    phases.push_back(AttributesOf(span.attributes()).begin()->second);
+  }
+  EXPECT_EQ(phases, std::vector<std::string>{"s:da"});
+  EXPECT_EQ(carried, (std::multiset<int>{1, 2, 2}));
+  EXPECT_GT(traces.Root(7).dropped_attributes_count(), 0u);
+  EXPECT_EQ(AttributesOf(traces.Of(op.id).attributes()).at("ferret.scope"), "s:us");
 }
 
 TEST(StepTraces, ParentsThatAreNotInTheStepAreReplacedByItsRoot) {
@@ -324,22 +355,122 @@ TEST(StepTraces, AStepLargerThanWhatMayWaitIsCutAndSaysSo) {
   EXPECT_EQ(AttributesOf(traces.Root(0).attributes()).at("ferret.spans.cut"), "i:" + std::to_string(cut));
 }
 
-TEST(StepTraces, WithAllDetailALargeStepIsSentInParts) {
+TEST(StepTraces, WithAllDetailAStepTooLargeToWaitIsInTheTraceOfTheRunWithAllItsParents) {
   OtlpConfig config = With(Detail::kAll);
   config.sampling.held_bytes = 2 << 20;
   Traces traces(config);
   traces.Step(4, 0, 1);
   traces.Settle();
-  for (int i = 0; i < 20000; ++i) traces.Op(10 + i, 11 + i);
+  const int64_t step_id = 1000000;
+  for (int i = 0; i < 20000; ++i) traces.Op(10 + i, 11 + i, step_id);
+  traces.last_id = step_id - 1;
   traces.Step(5, 10, 30000);
+  traces.Settle();
+  traces.Op(40000, 40001);
+  traces.Step(6, 39999, 40010);
   traces.End(/*fits=*/false);
   EXPECT_EQ(traces.counts().cut, 0u);
-  EXPECT_EQ(traces.spans.size(), 20004u);
-  const DecodedSpan root = traces.Root(5);
+  EXPECT_EQ(traces.spans.size(), 20006u);
+  const DecodedSpan root = traces.Of(step_id);
+  EXPECT_EQ(root.trace_id(), Bytes(traces.ids.trace_id()));
+  EXPECT_EQ(root.parent_span_id(), Bytes(traces.ids.OfRun()));
+  int ops = 0;
   for (const DecodedSpan& span : traces.spans) {
-    if (span.name() != "aten::mm") continue;
+    if (span.name() != "aten::mm" || span.parent_span_id() != root.span_id()) continue;
     ASSERT_EQ(span.trace_id(), root.trace_id());
-    ASSERT_EQ(span.parent_span_id(), root.span_id());
+    ++ops;
+  }
+  EXPECT_EQ(ops, 20000);
+  EXPECT_EQ(traces.Root(6).name(), "ProfilerStep") << "later ones have traces of their own again";
+}
+
+TEST(StepTraces, WhatHasWaitedForLongMakesRoomForWhatIsNew) {
+  OtlpConfig config = With(Detail::kSampled);
+  config.sampling.held_bytes = 2 << 20;
+  Traces traces(config);
+  traces.Step(1, 0, 10);
+  traces.Settle();
+  for (int i = 0; i < 50000; ++i) traces.Op(100 + i, 101 + i);  // an evaluation
+  const int64_t first = traces.last_id + 1;
+  for (int i = 0; i < 100; ++i) traces.Op(60000 + i, 60001 + i);
+  traces.Step(2, 60000, 70000);
+  traces.End(/*fits=*/false);
+  for (int64_t id = first; id < first + 100; ++id) EXPECT_EQ(traces.Of(id).trace_id(), traces.Root(2).trace_id());
+}
+
+TEST(StepTraces, EvenTheSmallestHoldHasRoomForThousands) {
+  OtlpConfig config = With(Detail::kSampled);
+  config.sampling.held_bytes = 1 << 20;
+  Traces traces(config);
+  for (int i = 0; i < 2000; ++i) traces.Op(i, i + 1);
+  traces.Step(0, 0, 3000);
+  traces.End();
+  EXPECT_EQ(traces.counts().cut, 0u);
+}
+
+TEST(StepTraces, KernelsWhoseLauncherIsNotThereAreUnderTheStep) {
+  Traces traces(With(Detail::kAll));
+  const int64_t step_id = 50;
+  traces.last_id = step_id - 1;
+  traces.Step(0, 0, 100);
+  traces.Settle();
+  EventDetails details;
+  DeviceLaunch launch;
+  details.launch = &launch;
+  for (int64_t scope : {step_id, int64_t{999}}) {  // launched by the step itself, and by a scope that was lost
+    FunctionEvent kernel = traces.Event("gemm", 300, 310);
+    kernel.device_type = DeviceType::kCuda;
+    kernel.details = &details;
+    launch.scope_id = scope;
+    launch.start_ns = kStartNs + 15000;
+    traces.Add(kernel);
+    EXPECT_EQ(traces.last_id, kernel.id);
+  }
+  traces.End();
+  EXPECT_EQ(traces.Of(step_id + 1).parent_span_id(), Bytes(traces.ids.OfEvent(step_id)));
+  EXPECT_EQ(traces.Of(step_id + 2).parent_span_id(), Bytes(traces.ids.OfEvent(step_id)));
+}
+
+TEST(StepTraces, MomentsAreInTheStepInWhichTheyHappened) {
+  Traces traces(With(Detail::kSampled));
+  EventBatch batch;
+  for (int i = 0; i < 90; ++i) {
+    InstantEvent instant;
+    instant.name = "mark";
+    instant.time_ns = kStartNs + i * 10000;
+    batch.instants.push_back(instant);
+    MemoryEvent memory;
+    memory.time_ns = instant.time_ns;
+    batch.memory.push_back(memory);
+  }
+  traces.Moments(batch);
+  for (int64_t step = 0; step < 3; ++step) traces.Step(step, step * 300, step * 300 + 300);
+  traces.Settle();
+  traces.Moments(batch);  // late ones, too
+  traces.End();
+  std::map<std::string, int> moments;  // by trace
+  for (const DecodedSpan& span : traces.spans) {
+    moments[span.trace_id()] += span.events_size();
+    for (const auto& event : span.events()) {
+      EXPECT_GE(event.time_unix_nano(), span.start_time_unix_nano());
+      EXPECT_LE(event.time_unix_nano(), span.end_time_unix_nano());
+    }
+  }
+  EXPECT_EQ(moments[traces.Root(0).trace_id()], 120);
+  EXPECT_EQ(moments[traces.Root(1).trace_id()], 0);
+  EXPECT_EQ(moments[traces.Root(2).trace_id()], 120);
+}
+
+TEST(StepTraces, StepsThatOverlapKeepTheirTimes) {
+  Traces traces(With(Detail::kNone));
+  traces.Step(1, 0, 100);
+  traces.Step(2, 100, 200);
+  traces.Step(11, 0, 110);  // of another thread, and later
+  traces.Step(12, 110, 190);
+  traces.End();
+  for (const auto& [number, us] : std::map<int64_t, int>{{1, 100}, {2, 100}, {11, 110}, {12, 80}}) {
+    const DecodedSpan root = traces.Root(number);
+    EXPECT_EQ(root.end_time_unix_nano() - root.start_time_unix_nano(), us * 1000u);
   }
 }
 

@@ -74,6 +74,7 @@ struct DeliveryCounts {
   absl::Duration operation_time;   // in all of them together
   uint64_t in_flight = 0;          // requests in Transport::Send now: 0 or 1
   uint64_t in_flight_items = 0;    // of it
+  Signal in_flight_signal = Signal::kTraces;
   uint64_t queue_bytes = 0;        // of all that waits
   uint64_t queue_capacity = 0;
 

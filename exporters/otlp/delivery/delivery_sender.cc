@@ -153,6 +153,7 @@ void DeliverySender::Attempt(Lock& lock, Time now) {
   sending = true;
   counts.in_flight = 1;
   counts.in_flight_items = hand_->items;
+  counts.in_flight_signal = hand_->signal;
   lock.unlock();
   SendOutcome outcome = transport_->Send(hand_->signal, hand_->body, deadline);
   lock.lock();

@@ -10,7 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "exporters/otlp/response_proto.h"
+#include "exporters/otlp/replies/one_line.h"
+#include "exporters/otlp/replies/reply_proto.h"
 
 namespace ferret::otlp {
 namespace {
@@ -42,7 +43,7 @@ std::string_view View(const ferret_otlp_grpc_bytes& bytes) {
 std::string Describe(int32_t code, std::string_view text) {
   const bool known = code >= 0 && code < static_cast<int32_t>(std::size(kNames));
   std::string described = known ? absl::StrCat("gRPC ", kNames[code]) : absl::StrCat("gRPC status ", code);
-  if (const std::string line = OneLine(text); !line.empty()) absl::StrAppend(&described, ": ", line);
+  if (const std::string line = OneLine(text, kMostMessageBytes); !line.empty()) absl::StrAppend(&described, ": ", line);
   return described;
 }
 
@@ -54,7 +55,7 @@ SendOutcome Delivered(std::string_view reply) {
     return result;
   }
   result.rejected = partial->rejected;
-  result.message = OneLine(partial->message);
+  result.message = OneLine(partial->message, kMostMessageBytes);
   return result;
 }
 

@@ -11,16 +11,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "exporters/otlp/http/one_line.h"
 #include "exporters/otlp/http/reply_message.h"
+#include "exporters/otlp/replies/one_line.h"
 
 namespace ferret::otlp {
 namespace {
 
 using End = HttpReply::End;
 using Kind = SendOutcome::Kind;
-
-constexpr size_t kMostMessageBytes = 256;
 
 bool Mentions(const std::string& text, const char* lower_case) {
   return absl::StrContains(absl::AsciiStrToLower(text), lower_case);
@@ -58,11 +56,11 @@ SendOutcome Delivered(const HttpReply& reply, Form form) {
   if (encoded.has_value()) partial = ParseExportResponse(*encoded, reply.body);
   // Receivers that answer JSON with nothing mean the same as those of protobuf.
   if (!partial.has_value() && reply.body.empty()) partial.emplace();
-  if (!partial.has_value() || partial->rejected < 0) {
+  if (!partial.has_value()) {
     outcome.message = absl::StrCat(done, ", but its reply is not understood: ", OneLine(reply.body, 64));
     return outcome;
   }
-  outcome.rejected = static_cast<uint64_t>(partial->rejected);
+  outcome.rejected = partial->rejected;
   outcome.message = OneLine(partial->message, kMostMessageBytes);
   return outcome;
 }

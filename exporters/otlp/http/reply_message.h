@@ -6,19 +6,14 @@
 #ifndef FERRET_EXPORTERS_OTLP_HTTP_REPLY_MESSAGE_H_
 #define FERRET_EXPORTERS_OTLP_HTTP_REPLY_MESSAGE_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "exporters/otlp/replies/reply_proto.h"
 #include "exporters/otlp/transport.h"
 
 namespace ferret::otlp {
-
-struct PartialSuccess {
-  int64_t rejected = 0;  // spans or data points
-  std::string message;
-};
 
 // Nothing if the bytes are no such message. Fields that are not known are passed over, of one that is there twice the last
 // counts; an empty protobuf is a message with nothing in it. Any bytes are safe.

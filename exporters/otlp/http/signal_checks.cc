@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "exporters/otlp/http/one_line.h"
+#include "exporters/otlp/replies/one_line.h"
 
 namespace ferret::otlp {
 namespace {

@@ -22,17 +22,19 @@ std::string_view WellFormed(std::string_view text, std::string* replaced) {
 }  // namespace
 
 void ProtoAttributes::Text(std::string_view key, std::string_view value) {
+  if (!Take()) return;
   std::string replaced_key, replaced;
   key = WellFormed(key, &replaced_key);
-  value = WellFormed(value, &replaced);
+  value = WellFormed(Cut(value), &replaced);
   out_.End(PutField(Begin(key, FieldBytes(value.size())), Tag(1, kBytes), value));
 }
 
 void ProtoAttributes::Texts(std::string_view key, const std::vector<std::string>& values) {
+  if (!Take()) return;
   std::string elements;
   for (const std::string& value : values) {
     std::string replaced;
-    const std::string_view text = WellFormed(value, &replaced);
+    const std::string_view text = WellFormed(Cut(value), &replaced);
     ByteBuffer element;
     char* at = element.Room(2 * (1 + kMaxVarintBytes) + text.size());
     *at++ = Tag(1, kBytes);
@@ -46,6 +48,7 @@ void ProtoAttributes::Texts(std::string_view key, const std::vector<std::string>
 }
 
 void ProtoAttributes::Real(std::string_view key, double value) {
+  if (!Take()) return;
   char* at = Begin(key, 9);
   *at++ = Tag(4, kFixed64);
   uint64_t bits;
@@ -62,24 +65,27 @@ void JsonAttributes::Begin(std::string_view key) {
 }
 
 void JsonAttributes::Text(std::string_view key, std::string_view value) {
+  if (!Take()) return;
   Begin(key);
   out_.append("\"stringValue\":\"");
-  AppendJsonText(value, &out_);
+  AppendJsonText(Cut(value), &out_);
   out_.append("\"}},");
 }
 
 void JsonAttributes::Texts(std::string_view key, const std::vector<std::string>& values) {
+  if (!Take()) return;
   Begin(key);
   out_.append("\"arrayValue\":{\"values\":[");
   for (size_t i = 0; i < values.size(); ++i) {
     out_.append(i == 0 ? "{\"stringValue\":\"" : ",{\"stringValue\":\"");
-    AppendJsonText(values[i], &out_);
+    AppendJsonText(Cut(values[i]), &out_);
     out_.append("\"}");
   }
   out_.append("]}}},");
 }
 
 void JsonAttributes::Int(std::string_view key, int64_t value) {
+  if (!Take()) return;
   Begin(key);
   char digits[kNumberChars];
   out_.append("\"intValue\":\"").append(digits, static_cast<size_t>(WriteSigned(digits, value) - digits));
@@ -87,11 +93,13 @@ void JsonAttributes::Int(std::string_view key, int64_t value) {
 }
 
 void JsonAttributes::Bool(std::string_view key, bool value) {
+  if (!Take()) return;
   Begin(key);
   out_.append(value ? "\"boolValue\":true}}," : "\"boolValue\":false}},");
 }
 
 void JsonAttributes::Real(std::string_view key, double value) {
+  if (!Take()) return;
   Begin(key);
   char digits[kNumberChars];
   out_.append("\"doubleValue\":").append(digits, static_cast<size_t>(WriteDouble(digits, value) - digits));

@@ -41,9 +41,10 @@ class BatchSpans {
  public:
   using Attributes = typename Encoder::Attributes;
 
-  // With `link_kernels`, device work is under the run's span, with a link to the scope that launched it.
-  BatchSpans(const SpanIds& ids, Encoder* encoder, bool link_kernels = false)
-      : ids_(ids), run_(ids.OfRun()), link_kernels_(link_kernels), encoder_(encoder) {}
+  // With `link_kernels`, device work is under the run's span, with a link to the scope that launched it. The limits are of
+  // a span; that of values also goes for its events.
+  BatchSpans(const SpanIds& ids, Encoder* encoder, bool link_kernels = false, const AttributeLimits& limits = {})
+      : ids_(ids), run_(ids.OfRun()), link_kernels_(link_kernels), limits_(limits), encoder_(encoder) {}
 
   // Names of threads. First of all for each batch.
   void Note(const EventBatch& batch) {
@@ -56,12 +57,13 @@ class BatchSpans {
 
   // `span` has what the caller knows of it: a parent in another process.
   void AddRun(const SessionInfo& info, Span span = {}) {
-    Attributes attributes(kSpanAttributes);
+    Attributes attributes(kSpanAttributes, limits_);
     for (const auto& [name, value] : info.options) attributes.Text(absl::StrCat("ferret.option.", name), value);
     span.id = run_;
     span.name = "Ferret Run";
     span.start_ns = span.end_ns = info.start_ns;
     span.attributes = attributes.view();
+    span.dropped_attributes = attributes.dropped();
     encoder_->AddSpan(span);
   }
 
@@ -81,10 +83,12 @@ class BatchSpans {
     span.name_id = event.name_id;
     span.start_ns = event.start_ns;
     span.end_ns = event.end_ns;
-    span.track = Track(event, on_device);
-    if (!attributes_.empty()) attributes_.Clear();
+    const Track& track = TrackOf(event, on_device);
+    span.track = track.text;
+    attributes_.Clear(track.room);
     DescribeEvent(event, &attributes_);
     span.attributes = attributes_.view();
+    span.dropped_attributes = track.dropped + attributes_.dropped();
     encoder_->AddSpan(span);
     return span;
   }
@@ -106,7 +110,7 @@ class BatchSpans {
   // The last span: what was recorded and what was lost. `add` may add attributes.
   template <typename Add>
   void AddRecord(const ExportProgress& progress, uint64_t events, int64_t time_ns, const Add& add) {
-    Attributes attributes(kSpanAttributes);
+    Attributes attributes(kSpanAttributes, limits_);
     add(&attributes);
     const auto count = [&](std::string_view key, uint64_t value) {
       attributes.Int(key, static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX)));
@@ -142,11 +146,20 @@ class BatchSpans {
     span.name = "Ferret Record";
     span.start_ns = span.end_ns = time_ns;
     span.attributes = attributes.view();
+    span.dropped_attributes = attributes.dropped();
     encoder_->AddSpan(span);
   }
 
  private:
-  // A thread, or a stream of a device.
+  // What is said of a thread, or of a stream of a device.
+  struct Track {
+    Track() = default;
+    explicit Track(const Attributes& attributes)
+        : text(attributes.view()), room(attributes.room()), dropped(attributes.dropped()) {}
+    std::string text;
+    int64_t room = 0;  // for what else is said of a span
+    uint32_t dropped = 0;
+  };
   using TrackKey = std::pair<int32_t, int32_t>;  // device type and index in one, thread or stream
   static constexpr TrackKey kNoTrack = {-1, -1};
 
@@ -156,42 +169,44 @@ class BatchSpans {
     return event.details->linked_correlation_id != 0 ? event.details->linked_correlation_id : event.parent_id;
   }
 
-  std::string_view Track(const FunctionEvent& event, bool on_device) {
+  // Lives until the next call.
+  const Track& TrackOf(const FunctionEvent& event, bool on_device) {
     const int32_t device = static_cast<int32_t>(event.device_type) << 16 | static_cast<uint16_t>(event.device_index);
     const TrackKey key(on_device ? device : 0, event.device_resource_id);
     if (key != last_track_) {
-      last_text_ = on_device ? StreamTrack(key, event) : ThreadTrackOf(event.device_resource_id);
+      last_ = on_device ? StreamTrack(key, event) : ThreadTrackOf(event.device_resource_id);
       last_track_ = key;
     }
-    return last_text_;
+    return *last_;
   }
 
-  std::string_view ThreadTrackOf(int32_t os_tid) {
-    if (os_tid == 0) return {};
+  const Track* ThreadTrackOf(int32_t os_tid) {
+    if (os_tid == 0) return &no_track_;
     const auto known = threads_.find(os_tid);
-    return known != threads_.end() ? known->second : threads_[os_tid] = ThreadTrack(os_tid, "");
+    return known != threads_.end() ? &known->second : &(threads_[os_tid] = ThreadTrack(os_tid, ""));
   }
 
-  static std::string ThreadTrack(int32_t os_tid, std::string_view name) {
-    Attributes attributes(kSpanAttributes);
+  Track ThreadTrack(int32_t os_tid, std::string_view name) const {
+    Attributes attributes(kSpanAttributes, limits_);
     attributes.Int("thread.id", os_tid);
     if (!name.empty()) attributes.Text("thread.name", name);
-    return std::string(attributes.view());
+    return Track(attributes);
   }
 
-  std::string_view StreamTrack(TrackKey key, const FunctionEvent& event) {
+  const Track* StreamTrack(TrackKey key, const FunctionEvent& event) {
     constexpr size_t kMostStreams = 4096;
     if (streams_.size() >= kMostStreams) streams_.clear();
-    std::string& track = streams_[key];
-    if (track.empty()) {
-      Attributes attributes(kSpanAttributes);
+    const auto [known, is_new] = streams_.try_emplace(key);
+    Track& track = known->second;
+    if (is_new) {
+      Attributes attributes(kSpanAttributes, limits_);
       attributes.Text("ferret.device_type", DeviceText(event.device_type));
       attributes.Int("ferret.device", event.device_index);
       attributes.Int("ferret.stream", event.device_resource_id);
       attributes.Text("thread.name", absl::StrCat("stream ", event.device_resource_id));
-      track = attributes.view();
+      track = Track(attributes);
     }
-    return track;
+    return &track;
   }
 
   void ForgetTracks() {
@@ -222,17 +237,19 @@ class BatchSpans {
   const SpanIds ids_;
   const SpanId run_;
   const bool link_kernels_;
+  const AttributeLimits limits_;
   Encoder* const encoder_;
   uint64_t carriers_ = 0;
 
-  absl::flat_hash_map<int32_t, std::string> threads_;  // by OS thread id
-  absl::flat_hash_map<TrackKey, std::string> streams_;
+  absl::flat_hash_map<int32_t, Track> threads_;  // by OS thread id
+  absl::flat_hash_map<TrackKey, Track> streams_;
   // Batches are runs of one track's events.
   TrackKey last_track_ = kNoTrack;
-  std::string_view last_text_;
+  const Track no_track_{Attributes(kSpanAttributes, limits_)};
+  const Track* last_ = &no_track_;
 
-  Attributes attributes_{kSpanAttributes};
-  Attributes moment_{kEventAttributes};
+  Attributes attributes_{kSpanAttributes, limits_};
+  Attributes moment_{kEventAttributes, limits_};  // its number is not limited, as it is always small
   std::string carried_;
 };
 

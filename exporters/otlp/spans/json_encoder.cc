@@ -102,6 +102,10 @@ void JsonEncoder::AddSpan(const Span& span) {
     at = PutBytes(PutBytes(PutBytes(at, name.attribute), span.track), span.attributes);
     at = PutBytes(at - 1, "],");  // over the last comma
   }
+  if (span.dropped_attributes > 0) {
+    at = WriteUnsigned(PutBytes(at, "\"droppedAttributesCount\":"), span.dropped_attributes);
+    *at++ = ',';
+  }
   if (!span.events.empty()) {
     at = PutBytes(PutBytes(at, "\"events\":["), span.events);
     at = PutBytes(at - 1, "],");

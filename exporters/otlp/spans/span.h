@@ -49,6 +49,7 @@ struct Span {
   std::string_view track;       // of the thread or stream
   std::string_view attributes;  // of the span alone
   std::string_view events;
+  uint32_t dropped_attributes = 0;  // for which there was no room
   std::string_view trace_state;  // in W3C's form; empty for none
 };
 

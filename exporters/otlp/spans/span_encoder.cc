@@ -98,8 +98,9 @@ void SpanEncoder::AddSpan(const Span& span) {
   const size_t common_bytes = span.parent != 0 ? kCommonBytes : kCommonBytes - kParentBytes;
   const std::string_view link = span.linked != 0 ? std::string_view(links_[static_cast<size_t>(span.link_type)]) : "";
   const size_t state_bytes = span.trace_state.empty() ? 0 : FieldBytes(span.trace_state.size());
+  const size_t dropped_bytes = span.dropped_attributes == 0 ? 0 : 1 + VarintBytes(span.dropped_attributes);
   const size_t size = common_bytes + name.size + span.track.size() + span.attributes.size() + link.size() +
-                      span.events.size() + state_bytes;
+                      span.events.size() + dropped_bytes + state_bytes;
   char* at = out_.Room(1 + kMaxVarintBytes + size + kShort);
   last_ = out_.size();
   *at++ = Tag(2, kBytes);
@@ -132,6 +133,10 @@ void SpanEncoder::AddSpan(const Span& span) {
   at = PutBytes(at, span.track);
   at = PutBytes(at, span.attributes);
   at = PutBytes(at, span.events);
+  if (dropped_bytes > 0) {
+    *at++ = Tag(10, kVarint);
+    at = PutVarint(at, span.dropped_attributes);
+  }
   if (state_bytes > 0) at = PutField(at, Tag(3, kBytes), span.trace_state);
   out_.End(at);
   ++spans_;

@@ -1,15 +1,14 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// SpanIds: the ids of a session's trace and of everything in it.
+// SpanIds: the ids of a session's traces and of everything in them.
 //
 // Every id is a pure function of who records (ProcessKey) and of what is recorded (the event's id), so a parent or a link
 // is written down without a table and before, or long after, the span that it means; and whoever knows the five facts,
 // which are all in the resource, computes the same ids.
 //
-// One trace holds one session of one process. Not one step: a scope is delivered when it closes, before anybody knows
-// which step it will turn out to belong to (the optimizer's end says so), or that a scope around several steps is still
-// open. A trace cut at steps would have parents in other traces. Steps are spans of the trace, with their number.
+// A session of a process is one trace, and each training step may be one of its own: whoever writes spans decides. An
+// event's span has the same id in both.
 
 #ifndef FERRET_EXPORTERS_OTLP_SPANS_SPAN_IDS_H_
 #define FERRET_EXPORTERS_OTLP_SPANS_SPAN_IDS_H_
@@ -49,8 +48,7 @@ class SpanIds {
   SpanId OfRecord() const { return OfInput(~uint64_t{0}); }
   // The n-th span that carries instants, from 0.
   SpanId OfCarrier(uint64_t n) const { return OfInput(~uint64_t{1} - n); }
-  // The root of the n-th step of the session, and its phases.
-  SpanId OfStep(uint64_t n) const { return OfInput(uint64_t{1} << 61 | n); }
+  // A phase of the n-th step of the session.
   SpanId OfPhase(uint64_t n, uint8_t phase) const { return OfInput(uint64_t{1} << 62 | n << 8 | phase); }
 
  private:

@@ -3,18 +3,18 @@
 //
 // HeldSpans: encoded spans that wait until it is known which trace they belong to, and whether they are sent at all.
 //
-// Their bytes lie in blocks one behind the other, each span in one piece. Blocks are kept for the next spans, up to the
-// most that ever waited.
+// Their bytes lie in blocks one behind the other, each span in one piece. Blocks are used again, also by another HeldSpans
+// with the same SpareBlocks: no more are made than were ever in use at once.
 
 #ifndef FERRET_EXPORTERS_OTLP_STEPS_HELD_SPANS_H_
 #define FERRET_EXPORTERS_OTLP_STEPS_HELD_SPANS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exporters/otlp/metrics/duration_series.h"
@@ -34,8 +34,14 @@ struct HeldSpan {
   char* bytes = nullptr;
 };
 
+// Of one size, without content.
+using SpareBlocks = std::vector<std::unique_ptr<char[]>>;
+
 class HeldSpans {
  public:
+  // `spare` outlives it.
+  explicit HeldSpans(SpareBlocks* spare) : spare_(spare) {}
+
   // Copies the bytes.
   void Add(HeldSpan span, std::string_view bytes) {
     span.bytes = Room(bytes.size());
@@ -50,29 +56,26 @@ class HeldSpans {
 
   void Clear() {
     spans_.clear();
-    // One of a size of its own is not worth keeping.
-    blocks_.erase(std::remove_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.size != kBlockBytes; }),
-                  blocks_.end());
-    used_ = used_bytes_ = left_ = 0;
+    for (std::unique_ptr<char[]>& block : blocks_) spare_->push_back(std::move(block));
+    blocks_.clear();
+    large_.clear();
+    used_bytes_ = left_ = 0;
   }
 
  private:
-  static constexpr size_t kBlockBytes = size_t{1} << 20;
-  struct Block {
-    std::unique_ptr<char[]> bytes;
-    size_t size = 0;
-  };
+  static constexpr size_t kBlockBytes = size_t{64} << 10;
 
   char* Room(size_t size) {
     if (size > kBlockBytes / 4) {
-      blocks_.insert(blocks_.begin(), Block{std::make_unique<char[]>(size), size});
-      ++used_;
+      large_.emplace_back(new char[size]);
       used_bytes_ += size;
-      return blocks_.front().bytes.get();
+      return large_.back().get();
     }
     if (size > left_) {
-      if (used_ == blocks_.size()) blocks_.push_back({std::make_unique<char[]>(kBlockBytes), kBlockBytes});
-      at_ = blocks_[used_++].bytes.get();
+      if (spare_->empty()) spare_->emplace_back(new char[kBlockBytes]);
+      blocks_.push_back(std::move(spare_->back()));
+      spare_->pop_back();
+      at_ = blocks_.back().get();
       used_bytes_ += left_ = kBlockBytes;
     }
     left_ -= size;
@@ -81,8 +84,9 @@ class HeldSpans {
   }
 
   std::vector<HeldSpan> spans_;
-  std::vector<Block> blocks_;  // of which the first used_ are in use
-  size_t used_ = 0;
+  SpareBlocks* spare_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::vector<std::unique_ptr<char[]>> large_;  // of a span each, and not worth keeping
   size_t used_bytes_ = 0;
   char* at_ = nullptr;
   size_t left_ = 0;

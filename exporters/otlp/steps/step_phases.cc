@@ -55,33 +55,49 @@ Phase StepPhases::PhaseOf(const FunctionEvent& event) {
 void StepPhases::Note(const FunctionEvent& event) {
   const Phase phase = PhaseOf(event);
   if (phase == Phase::kNone) return;
-  if (markers_.size() < kMostMarkers) {
+  if (markers_.size() - taken_ < kMostMarkers) {
+    sorted_ = sorted_ && (markers_.size() == taken_ || markers_.back().start_ns <= event.start_ns);
     markers_.push_back({phase, event.start_ns, event.end_ns});
     return;
   }
-  for (auto last = markers_.rbegin(); last != markers_.rend(); ++last) {
-    if (last->phase != phase) continue;
-    last->end_ns = std::max(last->end_ns, event.end_ns);
-    return;
+  Marker& rest = rest_[static_cast<size_t>(phase)];
+  if (rest.phase == Phase::kNone) {
+    rest = {phase, event.start_ns, event.end_ns};
+  } else {
+    rest.start_ns = std::min(rest.start_ns, event.start_ns);
+    rest.end_ns = std::max(rest.end_ns, event.end_ns);
   }
 }
 
 std::vector<StepPhases::Interval> StepPhases::Take(int64_t start_ns, int64_t end_ns) {
-  const auto later = std::stable_partition(markers_.begin(), markers_.end(),
-                                           [&](const Marker& marker) { return marker.start_ns < end_ns; });
-  std::vector<Marker> mine(markers_.begin(), later);
-  markers_.erase(markers_.begin(), later);
-  std::sort(mine.begin(), mine.end(), [](const Marker& a, const Marker& b) { return a.start_ns < b.start_ns; });
+  for (Marker& rest : rest_) {
+    if (rest.phase == Phase::kNone) continue;
+    markers_.push_back(std::exchange(rest, Marker{}));
+    sorted_ = false;
+  }
+  const auto by_start = [](const Marker& a, const Marker& b) { return a.start_ns < b.start_ns; };
+  if (!sorted_) {
+    // What was taken is of no use any more, and steps take from the front.
+    markers_.erase(markers_.begin(), markers_.begin() + static_cast<std::ptrdiff_t>(std::exchange(taken_, 0)));
+    std::sort(markers_.begin(), markers_.end(), by_start);
+    sorted_ = true;
+  }
+  const auto from = markers_.begin() + static_cast<std::ptrdiff_t>(taken_);
+  const auto to = std::lower_bound(from, markers_.end(), Marker{Phase::kNone, end_ns, end_ns}, by_start);
+  const std::vector<Marker> mine(from, to);
+  taken_ += mine.size();
+  if (taken_ == markers_.size()) {
+    markers_.clear();
+    taken_ = 0;
+  }
 
   std::vector<Interval> phases;
   Interval comm;
   Interval before;  // the latest one that is not comm
   before.end_ns = start_ns;
-  const auto add = [&](const Interval& phase) {
-    if (phases.size() < kMostPhases) phases.push_back(phase);
-  };
+  bool had_backward = false;  // since the latest data
   const auto add_forward = [&](int64_t until) {
-    if (until > before.end_ns) add({Phase::kForward, before.end_ns, until, until - before.end_ns});
+    if (until > before.end_ns) phases.push_back({Phase::kForward, before.end_ns, until, until - before.end_ns});
   };
   for (const Marker& marker : mine) {
     if (marker.start_ns < start_ns) continue;
@@ -97,16 +113,18 @@ std::vector<StepPhases::Interval> StepPhases::Take(int64_t start_ns, int64_t end
                (marker.phase == Phase::kBackward || marker.start_ns <= before.end_ns)) {
       Extend(&before, marker.start_ns, end);
     } else {
-      if (before.phase != Phase::kNone) add(before);
-      if (marker.phase == Phase::kBackward || (before.phase == Phase::kData && marker.phase == Phase::kData)) {
-        add_forward(marker.start_ns);
-      }
+      if (before.phase != Phase::kNone) phases.push_back(before);
+      // zero_grad may stand anywhere.
+      const bool forward = marker.phase == Phase::kBackward || (marker.phase == Phase::kOptimizer && !had_backward) ||
+                           (marker.phase == Phase::kData && before.phase == Phase::kData);
+      if (forward) add_forward(marker.start_ns);
+      had_backward = marker.phase == Phase::kBackward || (had_backward && marker.phase != Phase::kData);
       before = interval;
     }
   }
-  if (before.phase != Phase::kNone) add(before);
+  if (before.phase != Phase::kNone) phases.push_back(before);
   if (before.phase == Phase::kData) add_forward(end_ns);
-  if (comm.phase != Phase::kNone) add(comm);
+  if (comm.phase != Phase::kNone) phases.insert(phases.begin(), comm);
   return phases;
 }
 

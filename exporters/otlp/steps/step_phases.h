@@ -7,13 +7,15 @@
 //     backward   from the first backward operator to the last one before the next data or optimizer
 //     optimizer  Optimizer.*
 //     comm       nccl:…, gloo:…, c10d::…: from the first to the last, beside the others
-//     forward    what lies before a backward phase, or between data and data or the step's end
+//     forward    what lies before a backward phase or, where none has been, before an optimizer; and between data and data or
+//                the step's end
 //
 // A step that accumulates gradients has several of each. One thread at a time.
 
 #ifndef FERRET_EXPORTERS_OTLP_STEPS_STEP_PHASES_H_
 #define FERRET_EXPORTERS_OTLP_STEPS_STEP_PHASES_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -39,11 +41,12 @@ class StepPhases {
   // Of every event that is not a step.
   void Note(const FunctionEvent& event);
 
-  // The phases of the step from `start_ns` to `end_ns`, by their starts; at most kMostPhases. What began before its end
-  // is forgotten.
+  // The phases of the step from `start_ns` to `end_ns`, comm first, then the others by their starts. What began before its
+  // end is forgotten.
   std::vector<Interval> Take(int64_t start_ns, int64_t end_ns);
 
-  static constexpr size_t kMostPhases = 64;
+  // So many are shown as spans.
+  static constexpr size_t kMostSpans = 64;
 
  private:
   // One event of a phase, or of backward a run of them.
@@ -52,13 +55,16 @@ class StepPhases {
     int64_t start_ns;
     int64_t end_ns;
   };
-  // A step with more than that has coarser phases.
+  // Of more than that, each phase has one that spans all.
   static constexpr size_t kMostMarkers = 65536;
 
   Phase PhaseOf(const FunctionEvent& event);
 
   std::vector<int8_t> by_name_id_;  // -1: not looked at yet
-  std::vector<Marker> markers_;
+  std::vector<Marker> markers_;   // from taken_ on
+  size_t taken_ = 0;
+  bool sorted_ = true;
+  std::array<Marker, kPhaseCount> rest_{};  // by phase; kNone if there is none
 };
 
 }  // namespace ferret::otlp

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "exporters/otlp/config/otlp_config.h"
 
@@ -26,12 +27,18 @@ class StepSampler {
     recent_[seen_++ % kRecent] = duration_ns;
     if (config_.detail == Detail::kNone) return "";
     if (config_.detail == Detail::kAll) return "all";
-    if (config_.every > 0 && number % config_.every == 0) return "every";
+    if (config_.every > 0 && IsFirstOfItsKind(number)) return "every";
     if (number >= config_.first_step && number <= config_.last_step) return "window";
     return slow ? "slow" : "";
   }
 
  private:
+  // The first step that is seen of every so many: the same on all ranks, and one also in windows that leave steps out.
+  bool IsFirstOfItsKind(int64_t number) {
+    const int64_t kind = number / config_.every;
+    return std::exchange(kind_, kind) != kind;
+  }
+
   // The median is one of so many steps; of fewer than the first few nothing can be said.
   static constexpr size_t kRecent = 101;
   static constexpr size_t kFewest = 10;
@@ -47,6 +54,7 @@ class StepSampler {
   const SamplingConfig config_;
   std::array<int64_t, kRecent> recent_{};
   size_t seen_ = 0;
+  int64_t kind_ = -1;
 };
 
 }  // namespace ferret::otlp

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/response_proto.h"
+#include "exporters/otlp/replies/reply_proto.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "exporters/otlp/replies/one_line.h"
 #include "exporters/otlp/spans/wire.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
@@ -130,10 +131,10 @@ TEST(ReadRpcStatus, DelaysAreNeverNegativeNorBeyondAllBounds) {
 }
 
 TEST(OneLine, ControlCharactersAndIllFormedBytesAreReplacedAndLongTextsAreCut) {
-  EXPECT_EQ(OneLine("a\nb\tc\x7f" "d\r\n"), "a b c d");
-  EXPECT_TRUE(IsUtf8(OneLine("\xff\xfe broken")));
-  EXPECT_EQ(OneLine(""), "");
-  EXPECT_EQ(OneLine(std::string(5000, 'x')), std::string(400, 'x'));
+  EXPECT_EQ(OneLine("a\nb\tc\x7f" "d\r\n", kMostMessageBytes), "a b c d");
+  EXPECT_TRUE(IsUtf8(OneLine("\xff\xfe broken", kMostMessageBytes)));
+  EXPECT_EQ(OneLine("", kMostMessageBytes), "");
+  EXPECT_EQ(OneLine(std::string(5000, 'x'), 400), std::string(400, 'x') + "...");
 }
 
 // Every cut and every change of a byte of good answers, and noise: read or refused, never more than that. The sanitizers

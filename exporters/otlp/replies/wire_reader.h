@@ -3,8 +3,8 @@
 //
 // WireReader: the fields of a protobuf message that somebody else wrote, one after another, within its bounds.
 
-#ifndef FERRET_EXPORTERS_OTLP_HTTP_WIRE_READER_H_
-#define FERRET_EXPORTERS_OTLP_HTTP_WIRE_READER_H_
+#ifndef FERRET_EXPORTERS_OTLP_REPLIES_WIRE_READER_H_
+#define FERRET_EXPORTERS_OTLP_REPLIES_WIRE_READER_H_
 
 #include <cstdint>
 #include <string_view>
@@ -38,6 +38,7 @@ class WireReader {
     *value = 0;
     for (size_t i = 0; i < kMaxVarintBytes && i < rest_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(rest_[i]);
+      if (i == kMaxVarintBytes - 1 && byte > 1) return false;  // more than 64 bits
       *value |= uint64_t{byte & 0x7fu} << (7 * i);
       if (byte < 0x80) {
         rest_.remove_prefix(i + 1);
@@ -74,4 +75,4 @@ class WireReader {
 
 }  // namespace ferret::otlp
 
-#endif  // FERRET_EXPORTERS_OTLP_HTTP_WIRE_READER_H_
+#endif  // FERRET_EXPORTERS_OTLP_REPLIES_WIRE_READER_H_

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "exporters/otlp/http/one_line.h"
+#include "exporters/otlp/replies/one_line.h"
 
 #include "runtime/text/utf8_text.h"
 

@@ -5,8 +5,8 @@
 //
 // The bytes come from the network: nothing is believed of a length, and unknown fields are skipped.
 
-#ifndef FERRET_EXPORTERS_OTLP_RESPONSE_PROTO_H_
-#define FERRET_EXPORTERS_OTLP_RESPONSE_PROTO_H_
+#ifndef FERRET_EXPORTERS_OTLP_REPLIES_REPLY_PROTO_H_
+#define FERRET_EXPORTERS_OTLP_REPLIES_REPLY_PROTO_H_
 
 #include <cstdint>
 #include <optional>
@@ -35,9 +35,6 @@ std::optional<PartialSuccess> ReadPartialSuccess(std::string_view bytes);
 // Null if the bytes are not protobuf. A detail that cannot be read is as good as none.
 std::optional<RpcStatus> ReadRpcStatus(std::string_view bytes);
 
-// A receiver's text as one line for people: UTF-8, no control characters, cut to a few hundred bytes.
-std::string OneLine(std::string_view text);
-
 }  // namespace ferret::otlp
 
-#endif  // FERRET_EXPORTERS_OTLP_RESPONSE_PROTO_H_
+#endif  // FERRET_EXPORTERS_OTLP_REPLIES_REPLY_PROTO_H_

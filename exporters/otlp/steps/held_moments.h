@@ -1,0 +1,73 @@
+// Copyright The Ferret Authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// HeldMoments: instants or allocations that wait until it is known which step they are in.
+
+#ifndef FERRET_EXPORTERS_OTLP_STEPS_HELD_MOMENTS_H_
+#define FERRET_EXPORTERS_OTLP_STEPS_HELD_MOMENTS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "ferret/event_batch.h"
+
+namespace ferret::otlp {
+
+template <typename Moment>
+class HeldMoments {
+ public:
+  void Add(const std::vector<Moment>& moments, size_t room) {
+    const size_t fits = std::min(moments.size(), room > bytes() ? (room - bytes()) / sizeof(Moment) : 0);
+    moments_.insert(moments_.end(), moments.begin(), moments.begin() + static_cast<std::ptrdiff_t>(fits));
+    for (size_t i = moments_.size() - fits; i < moments_.size(); ++i) KeepName(&moments_[i]);
+    cut_ += moments.size() - fits;
+  }
+
+  size_t bytes() const { return moments_.size() * sizeof(Moment) + name_bytes_; }
+  bool empty() const { return moments_.empty(); }
+  // That found no room.
+  uint64_t cut() const { return cut_; }
+
+  // Takes those before `end_ns`. Calls `emit` with runs of at most `most` of them that are all in one step, as `step_of` says.
+  template <typename StepOf, typename Emit>
+  void TakeUntil(int64_t end_ns, size_t most, const StepOf& step_of, const Emit& emit) {
+    const auto later = std::stable_partition(moments_.begin(), moments_.end(),
+                                             [&](const Moment& moment) { return moment.time_ns < end_ns; });
+    for (auto from = moments_.begin(); from != later;) {
+      auto* const step = step_of(from->time_ns);
+      auto to = std::next(from);
+      while (to != later && static_cast<size_t>(to - from) < most && step_of(to->time_ns) == step) ++to;
+      emit(step, &*from, static_cast<size_t>(to - from));
+      from = to;
+    }
+    moments_.erase(moments_.begin(), later);
+    if (moments_.empty()) {
+      names_.clear();
+      name_bytes_ = 0;
+    }
+  }
+
+ private:
+  // A name without an id lives as long as its batch only.
+  void KeepName(InstantEvent* instant) {
+    if (instant->name_id != 0 || instant->name.empty()) return;
+    names_.emplace_back(instant->name);
+    name_bytes_ += names_.back().size();
+    instant->name = names_.back();
+  }
+  void KeepName(MemoryEvent*) {}
+
+  std::vector<Moment> moments_;
+  std::deque<std::string> names_;  // where what is added at the end moves nothing
+  size_t name_bytes_ = 0;
+  uint64_t cut_ = 0;
+};
+
+}  // namespace ferret::otlp
+
+#endif  // FERRET_EXPORTERS_OTLP_STEPS_HELD_MOMENTS_H_
