@@ -243,6 +243,7 @@ TEST(DeliveryClose, OfTwoWithOneDeadlineTheSecondSendsWhileTheFirstHangs) {
 TEST(DeliveryClose, OfADeadReceiverThereIsALineAtFirstAndOneWithTheRestAtTheEnd) {
   for (const bool more : {false, true}) {
     Rig rig;
+    rig.clock->FlowFor(absl::Seconds(20));  // all inside one interval of the report
     rig.options.timeouts[0] = absl::Milliseconds(1);  // each is lost after one attempt
     rig.receiver->on_send = [](const Receiver::Call&) { return Retryable(); };
     rig.Start().Push(Signal::kTraces, "first", 2);
