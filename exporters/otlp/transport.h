@@ -23,6 +23,9 @@ inline constexpr size_t kSignalCount = 2;
 // The encoding of a request's body.
 enum class Form : uint8_t { kProtobuf, kJson };
 
+// Of a receiver's wish to be left alone: what is longer is a mistake, which must not end the delivery.
+inline constexpr absl::Duration kLongestRetryAfter = absl::Hours(1);
+
 struct SendOutcome {
   enum class Kind : uint8_t {
     kDelivered,    // taken, less `rejected`
@@ -33,7 +36,7 @@ struct SendOutcome {
   };
   Kind kind = Kind::kDelivered;
   uint64_t rejected = 0;  // spans or data points of a delivered request that the receiver did not take
-  std::optional<absl::Duration> retry_after;  // of kRetryable: the receiver's wish
+  std::optional<absl::Duration> retry_after;  // of kRetryable: the receiver's wish, no longer than the above
   // For people, one line: what went wrong ("HTTP 503: overloaded", "connection refused"), or a receiver's warning.
   std::string message;
 };
@@ -50,8 +53,10 @@ class Transport {
   virtual void Cancel() = 0;
 
   virtual Form form() const = 0;
-  // Where traces go, for people: "http://localhost:4318/v1/traces".
+  // Where the first signal that is sent goes, for people: "http://localhost:4318/v1/traces".
   virtual std::string Destination() const = 0;
+  // Where this one goes, if that is another place. Empty if it is not sent.
+  virtual std::string DestinationOf(Signal) const { return Destination(); }
 };
 
 }  // namespace ferret::otlp

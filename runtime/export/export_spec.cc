@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -21,6 +22,9 @@ using absl::string_view;
 
 constexpr char kNameForm[] = "a lower-case letter followed by lower-case letters, digits, '_' and '-'";
 constexpr char kParameterForm[] = "parameters are ?key=value&key=value, with %2C for ',' and %26 for '&' in a value";
+// Its value holds credentials, which no message may show. Where a ',' or '&' in it is not encoded, what comes next in
+// FERRET_EXPORT is a part of it too.
+constexpr char kSecretKey[] = "headers";
 constexpr char kSizeForm[] = "whole numbers with kB, MB, GB, KiB, MiB, GiB or no unit";
 
 string_view View(std::string_view text) { return {text.data(), text.size()}; }
@@ -43,8 +47,8 @@ absl::StatusOr<std::string> DecodeValue(string_view text) {
     }
     const std::optional<char> byte = HexByte(text.substr(i + 1));
     if (!byte.has_value() || *byte == '\0') {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "\"", text.substr(i, 3), "\" is not %XX with two hexadecimal digits other than 00; a '%' itself is %25"));
+      return absl::InvalidArgumentError(
+          "what follows a '%' is not two hexadecimal digits other than 00; a '%' itself is %25");
     }
     decoded += *byte;
     i += 2;
@@ -66,16 +70,24 @@ std::string DecodeTarget(string_view text) {
   return decoded;
 }
 
-absl::Status AddParameter(string_view text, ExporterSpec* spec) {
+// What comes up to the first '?' or '=' of an entry; less if there is an '@', before which there may be a password.
+string_view ShownEntry(string_view entry) {
+  const bool has_user = entry.find('@') != string_view::npos;
+  return entry.substr(0, entry.find_first_of(has_user ? "?=:@" : "?="));
+}
+
+// `number` counts from 1. A text that is no parameter may be anything, also a part of a secret.
+absl::Status AddParameter(string_view text, size_t number, ExporterSpec* spec) {
   const size_t equals = text.find('=');
   if (equals == string_view::npos || equals == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("parameter \"", text, "\" is not of the form key=value; ", kParameterForm));
+        absl::StrCat("parameter ", number, " is not of the form key=value; ", kParameterForm));
   }
   const std::string key(text.substr(0, equals));
   if (!std::all_of(key.begin(), key.end(), IsNameChar)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter key \"", key, "\" may have only lower-case letters, digits, '_' and '-'"));
+    return absl::InvalidArgumentError(absl::StrCat("the key of parameter ", number,
+                                                   " may have only lower-case letters, digits, '_' and '-'; ",
+                                                   kParameterForm));
   }
   if (FindParameter(*spec, key) != nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("parameter \"", key, "\" is given twice"));
@@ -96,9 +108,8 @@ absl::StatusOr<ExporterSpec> ParseEntry(string_view text) {
   const size_t colon = place.find(':');
   spec.name = std::string(place.substr(0, colon));
   if (!IsExporterName(spec.name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", spec.name, "\" is no exporter name; a name is ", kNameForm,
-                     ", and an entry is name[:target][?key=value&...]"));
+    return absl::InvalidArgumentError(absl::StrCat("it does not begin with an exporter's name, which is ", kNameForm,
+                                                   "; an entry is name[:target][?key=value&...]"));
   }
   if (colon != string_view::npos) {
     spec.target = DecodeTarget(place.substr(colon + 1));
@@ -107,8 +118,9 @@ absl::StatusOr<ExporterSpec> ParseEntry(string_view text) {
     }
   }
   if (question != string_view::npos) {
+    size_t number = 0;
     for (string_view parameter : absl::StrSplit(text.substr(question + 1), '&')) {
-      absl::Status status = AddParameter(parameter, &spec);
+      absl::Status status = AddParameter(parameter, ++number, &spec);
       if (!status.ok()) return status;
     }
   }
@@ -139,6 +151,7 @@ absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view te
   std::vector<ExporterSpec> specs;
   if (absl::StripAsciiWhitespace(View(text)).empty()) return specs;
   size_t number = 0;
+  bool after_secret = false;
   for (string_view untrimmed : absl::StrSplit(View(text), ',')) {
     ++number;
     const string_view entry = absl::StripAsciiWhitespace(untrimmed);
@@ -149,8 +162,14 @@ absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view te
     }
     absl::StatusOr<ExporterSpec> spec = ParseEntry(entry);
     if (!spec.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("entry ", number, ", \"", entry, "\": ", spec.status().message()));
+      const std::string shown = after_secret ? "" : absl::StrCat(", \"", ShownEntry(entry), "\"");
+      // "b=2" is what the comma in ?headers=a=1,b=2 leaves.
+      const bool is_pair = entry.find('=') < entry.find_first_of(":?");
+      return absl::InvalidArgumentError(
+          absl::StrCat("entry ", number, shown, ": ", spec.status().message(),
+                       after_secret || is_pair ? "; a ',' inside a parameter, as between headers, is %2C" : ""));
     }
+    after_secret = after_secret || FindParameter(*spec, kSecretKey) != nullptr;
     specs.push_back(*std::move(spec));
   }
   return specs;
@@ -161,13 +180,18 @@ bool IsExporterName(std::string_view name) {
 }
 
 absl::Status CheckParameters(const ExporterSpec& spec, std::initializer_list<std::string_view> allowed) {
+  bool after_secret = false;
   for (const auto& parameter : spec.parameters) {
-    if (std::find(allowed.begin(), allowed.end(), parameter.first) != allowed.end()) continue;
+    const bool known = std::find(allowed.begin(), allowed.end(), parameter.first) != allowed.end();
+    const bool may_be_secret = std::exchange(after_secret, after_secret || parameter.first == kSecretKey);
+    if (known) continue;
     std::vector<string_view> names;
     for (std::string_view name : allowed) names.push_back(View(name));
     return absl::InvalidArgumentError(
-        absl::StrCat("exporter ", spec.name, " has no parameter \"", parameter.first, "\"; ",
-                     names.empty() ? "it takes none" : absl::StrCat("it takes ", absl::StrJoin(names, ", "))));
+        absl::StrCat("exporter ", spec.name, " has no parameter ",
+                     may_be_secret ? "like one that follows headers, in which an '&' is %26"
+                                   : absl::StrCat("\"", parameter.first, "\""),
+                     "; ", names.empty() ? "it takes none" : absl::StrCat("it takes ", absl::StrJoin(names, ", "))));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@ namespace ferret {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A spec as one line: "name|target|key=value|...".
 std::string Show(const ExporterSpec& spec) {
@@ -67,24 +68,27 @@ TEST(ExportSpec, SaysWhatIsWrongAndWhatIsAllowed) {
       {",", "entry 1 is empty", "%2C"},
       {"a,", "entry 2 is empty", "%2C"},
       {"a,,b", "entry 2 is empty", "%2C"},
-      {":x", "entry 1, \":x\": \"\" is no exporter name", "name[:target]"},
-      {"?a=b", "\"\" is no exporter name", "name[:target]"},
-      {"ok,Table", "entry 2, \"Table\": \"Table\" is no exporter name", "lower-case"},
-      {"chrome trace", "\"chrome trace\" is no exporter name", "lower-case"},
-      {"2nd", "\"2nd\" is no exporter name", "a lower-case letter followed by"},
-      {"/tmp/x.json", "\"/tmp/x.json\" is no exporter name", "lower-case"},
+      {":x", "entry 1, \":x\": it does not begin with an exporter's name", "name[:target]"},
+      {"?a=b", "entry 1, \"\": it does not begin with an exporter's name", "name[:target]"},
+      {"ok,Table", "entry 2, \"Table\": it does not begin with an exporter's name", "lower-case"},
+      {"chrome trace", "\"chrome trace\": it does not begin with an exporter's name", "lower-case"},
+      {"2nd", "\"2nd\": it does not begin with an exporter's name", "a lower-case letter followed by"},
+      {"/tmp/x.json", "\"/tmp/x.json\": it does not begin with an exporter's name", "lower-case"},
       {"a:", "nothing after ':'", "default target"},
       {"a:?x=y", "nothing after ':'", "default target"},
-      {"a?", "parameter \"\" is not of the form key=value", "?key=value&key=value"},
-      {"a?x", "parameter \"x\" is not of the form key=value", "?key=value&key=value"},
-      {"a?=x", "parameter \"=x\" is not of the form key=value", "?key=value&key=value"},
-      {"a?x=1&", "parameter \"\" is not of the form key=value", "?key=value&key=value"},
-      {"a?X=1", "parameter key \"X\"", "lower-case"},
+      {"a?", "parameter 1 is not of the form key=value", "?key=value&key=value"},
+      {"a?x", "parameter 1 is not of the form key=value", "?key=value&key=value"},
+      {"a?=x", "parameter 1 is not of the form key=value", "?key=value&key=value"},
+      {"a?x=1&", "parameter 2 is not of the form key=value", "?key=value&key=value"},
+      {"a?X=1", "the key of parameter 1", "lower-case"},
+      {"otlp:http://h?headers=a=1,b=2", "entry 2", "between headers, is %2C"},
+      {"otlp?timeout=1,b=2", "entry 2, \"b\": it does not begin with an exporter's name", "between headers, is %2C"},
+      {"otlp:http://h?x", "entry 1, \"otlp:http://h\"", ""},
       {"a?x=1&x=2", "parameter \"x\" is given twice", ""},
-      {"a?x=%", "in parameter \"x\": \"%\" is not %XX", "%25"},
-      {"a?x=%4", "\"%4\" is not %XX", "%25"},
-      {"a?x=50%zz", "\"%zz\" is not %XX", "%25"},
-      {"a?x=%00", "\"%00\" is not %XX", "other than 00"},
+      {"a?x=%", "in parameter \"x\": what follows a '%' is not two hexadecimal digits", "%25"},
+      {"a?x=%4", "what follows a '%'", "%25"},
+      {"a?x=50%zz", "what follows a '%'", "%25"},
+      {"a?x=%00", "what follows a '%'", "other than 00"},
   };
   for (const Bad& bad : cases) {
     const auto specs = ParseExporterSpecs(bad.text);
@@ -93,6 +97,26 @@ TEST(ExportSpec, SaysWhatIsWrongAndWhatIsAllowed) {
     EXPECT_THAT(std::string(specs.status().message()), HasSubstr(bad.names)) << bad.text;
     EXPECT_THAT(std::string(specs.status().message()), HasSubstr(bad.allowed)) << bad.text;
   }
+}
+
+// Of all the ways to write credentials wrongly.
+TEST(ExportSpec, NoMessageShowsWhatMayBeASecret) {
+  for (const char* text :
+       {"otlp:http://h?headers=a=1,b=SECRET", "otlp:http://h?headers=a=1,SECRET", "otlp?timeout=1,b=SECRET",
+        "otlp:http://h?headers=a=SECRET&headers=b=SECRET", "otlp?headers=SECRET%", "otlp?headers=a%SECRET",
+        "otlp?headers=a=1&SECRET", "otlp?headers=a=1&SECRET==", "otlp?SECRET", "otlp?=SECRET", "otlp?Headers=a=SECRET",
+        "otlp?headers a=SECRET", "Otlp:http://h?headers=a=SECRET", "Otlp:http://u:SECRET@h", "Otlp:http://u:x=SECRET@h",
+        "Otlp:http://u:x?SECRET@h", "Http://u:SECRET@h", "otlp:http://u:SECRET@h?x", "otlp:http://u:SECRET@h?X=1",
+        "otlp=SECRET"}) {
+    const auto specs = ParseExporterSpecs(text);
+    ASSERT_FALSE(specs.ok()) << text;
+    EXPECT_THAT(std::string(specs.status().message()), Not(HasSubstr("SECRET"))) << text;
+    EXPECT_THAT(std::string(specs.status().message()), HasSubstr("entry ")) << text;
+  }
+  const auto specs = ParseExporterSpecs("otlp?headers=authorization=abc&secret==");
+  ASSERT_TRUE(specs.ok());
+  EXPECT_EQ(CheckParameters((*specs)[0], {"headers"}).message(),
+            "exporter otlp has no parameter like one that follows headers, in which an '&' is %26; it takes headers");
 }
 
 TEST(ExportSpec, CheckParametersNamesTheUnknownAndTheKnown) {

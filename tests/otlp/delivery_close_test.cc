@@ -140,7 +140,7 @@ TEST(DeliveryClose, AReceiverThatHangsIsLeftBehindInTime) {
   rig.receiver->WaitForCalls(1);
   rig.clock->FlowForCallers(true);
   rig.Close(absl::Seconds(8));
-  EXPECT_EQ(rig.clock->Seconds(), 8);
+  EXPECT_EQ(rig.clock->Seconds(), 7);
   DeliveryCounts counts = rig.delivery->counts();
   EXPECT_EQ(counts[Signal::kTraces][RequestLoss::kClosed].items, 2u);
   EXPECT_EQ(counts[Signal::kMetrics][RequestLoss::kClosed].items, 3u);
@@ -179,6 +179,85 @@ TEST(DeliveryClose, WithASpillDirectoryAReceiverThatHangsLosesNothing) {
   EXPECT_EQ(rig.Traces().all_lost().items, 0u);
   ExpectBalanced(rig.delivery->counts());
   gate->Open();
+}
+
+TEST(DeliveryClose, BeginCloseLosesWhatIsPushedAfterwardsAndWaitsForNothing) {
+  Rig rig;
+  Gate gate;
+  rig.receiver->on_send = [&](const Receiver::Call&) {
+    gate.Wait();
+    return Delivered();
+  };
+  rig.Start().Push(Signal::kTraces, "one", 2);
+  rig.receiver->WaitForCalls(1);
+  rig.delivery->BeginClose(rig.clock->After(absl::Seconds(4)));
+  rig.delivery->Push(Signal::kTraces, "two", 3);
+  EXPECT_EQ(rig.Traces().waiting.items, 2u);
+  EXPECT_EQ(rig.Traces()[RequestLoss::kClosed].items, 3u);
+  gate.Open();
+  rig.Close();
+  EXPECT_EQ(rig.Traces().delivered.items, 2u);
+  EXPECT_TRUE(rig.receiver->destroyed());
+}
+
+TEST(DeliveryClose, OfTwoWithOneDeadlineTheSecondSendsWhileTheFirstHangs) {
+  Rig first, second;
+  second.options.clock = second.clock = first.clock;
+  second.receiver = Receiver::Create(first.clock);
+  Gate* const gate = LeakedGate();
+  first.receiver->on_send = [gate](const Receiver::Call&) {
+    gate->Wait();
+    return Delivered();
+  };
+  // Hangs until it is cancelled.
+  Gate cancelled;
+  second.receiver->on_send = [&](const Receiver::Call& call) {
+    if (call.body == "last") cancelled.Wait();
+    return call.body == "last" ? NotTaken(SendOutcome::Kind::kRetryable, "cancelled") : Delivered();
+  };
+  second.receiver->on_cancel = [&] {
+    first.clock->FlowForCallers(false);
+    cancelled.Open();
+  };
+  first.Start().Push(Signal::kTraces, "one", 1);
+  first.receiver->WaitForCalls(1);
+  const RunnerClock::Time deadline = first.clock->After(absl::Seconds(8));
+  second.Start();
+  for (const char* body : {"a", "b", "last"}) second.delivery->Push(Signal::kTraces, body, 1);
+  first.delivery->BeginClose(deadline);
+  second.delivery->BeginClose(deadline);
+  second.receiver->WaitForCalls(3);
+  first.clock->FlowForCallers(true);
+  first.delivery->Close(deadline);
+  EXPECT_EQ(first.clock->Seconds(), 7);
+  EXPECT_EQ(first.Traces()[RequestLoss::kClosed].items, 1u);
+  second.delivery->Close(deadline);
+  EXPECT_LT(first.clock->Seconds(), 8);
+  EXPECT_EQ(second.Traces().delivered.items, 2u);
+  EXPECT_EQ(second.Traces()[RequestLoss::kClosed].items, 1u);
+  EXPECT_TRUE(second.receiver->destroyed());
+  ExpectBalanced(second.delivery->counts());
+  gate->Open();
+}
+
+TEST(DeliveryClose, OfADeadReceiverThereIsALineAtFirstAndOneWithTheRestAtTheEnd) {
+  for (const bool more : {false, true}) {
+    Rig rig;
+    rig.clock->FlowFor(absl::Seconds(20));  // all inside one interval of the report
+    rig.options.timeouts[0] = absl::Milliseconds(1);  // each is lost after one attempt
+    rig.receiver->on_send = [](const Receiver::Call&) { return Retryable(); };
+    rig.Start().Push(Signal::kTraces, "first", 2);
+    ASSERT_TRUE(rig.Flush().ok());
+    for (int i = 0; more && i < 4; ++i) rig.delivery->Push(Signal::kTraces, "x", 3);
+    if (more) {
+      EXPECT_TRUE(rig.Flush().ok());
+    }
+    rig.Close();
+    rig.delivery.reset();
+    ASSERT_THAT(rig.lines->all(), SizeIs(more ? 2 : 1));
+    EXPECT_THAT(rig.lines->all().front(), HasSubstr("1 request (2 spans)"));
+    EXPECT_THAT(rig.lines->all().back(), HasSubstr(more ? "4 requests (12 spans)" : "1 request (2 spans)"));
+  }
 }
 
 TEST(DeliveryClose, WithoutAThreadWhatWaitsIsLostAndCounted) {

@@ -180,6 +180,9 @@ class FakeTransport final : public Transport {
   }
   Form form() const override { return receiver_->form; }
   std::string Destination() const override { return "http://there:4318/v1/traces"; }
+  std::string DestinationOf(Signal signal) const override {
+    return signal == Signal::kTraces ? Destination() : "http://there:4318/v1/metrics";
+  }
 
  private:
   Receiver* const receiver_;

@@ -72,6 +72,7 @@ void RunScript(uint64_t seed, bool spills) {
     if (script() % 2 == 0) rig.options.io = MoodyDisk::Create();
   }
   rig.options.queue_bytes = 300 + script() % 3000;
+  rig.options.least_cut_bytes = 0;
   rig.options.timeouts[0] = absl::Seconds(script() % 20);
   const uint64_t away_in_ten = script() % 10;
   const bool knows_metrics = script() % 3 != 0;

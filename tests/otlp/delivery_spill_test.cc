@@ -234,6 +234,7 @@ TEST_F(DeliverySpillTest, WhatIsReplayedAndTooLargeIsCutInTwo) {
     if (!back) return Retryable();
     return call.body.size() == body.size() ? NotTaken(SendOutcome::Kind::kTooLarge, "HTTP 413") : Delivered();
   };
+  rig_.options.least_cut_bytes = 0;
   rig_.clock->FlowFor(absl::Seconds(20));
   rig_.Start().Push(Signal::kTraces, body, 2);
   ASSERT_TRUE(rig_.Flush().ok());

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <system_error>
+#include <tuple>
 
 #include "tests/export/fakes.h"
 #include "tests/otlp/delivery_fakes.h"
@@ -254,9 +255,12 @@ TEST(Delivery, ThatTracesAreNotKnownIsARefusalLikeAnyOther) {
   EXPECT_EQ(rig.Traces().delivered.requests, 1u);
 }
 
-std::string JsonSpans(int count) {
+std::string JsonSpans(int count, size_t padding = 0) {
   std::string spans;
-  for (int i = 0; i < count; ++i) spans += (i == 0 ? "{\"spanId\":\"" : ",{\"spanId\":\"") + std::to_string(i) + "\"}";
+  for (int i = 0; i < count; ++i) {
+    spans += (i == 0 ? "{\"spanId\":\"" : ",{\"spanId\":\"") + std::to_string(i) + "\",\"name\":\"" +
+             std::string(padding, 'x') + "\"}";
+  }
   return "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[" + spans + "]}]}]}";
 }
 
@@ -271,6 +275,7 @@ TEST(Delivery, ARequestThatIsTooLargeIsCutUntilItsPartsAreTaken) {
   rig.receiver->on_send = [](const Receiver::Call& call) {
     return CountOf(call.body, "spanId") > 2 ? NotTaken(Kind::kTooLarge, "HTTP 413") : Delivered();
   };
+  rig.options.least_cut_bytes = 0;
   rig.Start().Push(Signal::kTraces, JsonSpans(8), 8);
   rig.delivery->Push(Signal::kTraces, "next", 0);
   ASSERT_TRUE(rig.Flush().ok());
@@ -287,10 +292,32 @@ TEST(Delivery, ASingleSpanThatIsTooLargeIsLostAndTheOthersAreNot) {
   rig.receiver->on_send = [](const Receiver::Call& call) {
     return CountOf(call.body, "\"5\"") > 0 ? NotTaken(Kind::kTooLarge, "HTTP 413") : Delivered();
   };
+  rig.options.least_cut_bytes = 0;
   rig.Start().Push(Signal::kTraces, JsonSpans(8), 8);
   ASSERT_TRUE(rig.Flush().ok());
   EXPECT_EQ(rig.Traces().delivered.items, 7u);
   EXPECT_EQ(rig.Traces()[RequestLoss::kTooLarge].items, 1u);
+  ExpectBalanced(rig.delivery->counts());
+}
+
+TEST(Delivery, AReceiverThatFindsEverythingTooLargeIsAskedAboutNoMoreThan64PiecesOfARequest) {
+  Rig rig;
+  rig.receiver->on_send = [](const Receiver::Call&) { return NotTaken(Kind::kTooLarge, "HTTP 413"); };
+  rig.Start().Push(Signal::kTraces, JsonSpans(500, 20'000), 500);  // 10 MB: pieces of 160 kB could be cut once more
+  ASSERT_TRUE(rig.Flush().ok());
+  EXPECT_THAT(rig.receiver->calls(), SizeIs(127));
+  EXPECT_EQ(rig.Traces()[RequestLoss::kTooLarge].requests, 64u);
+  EXPECT_EQ(rig.Traces()[RequestLoss::kTooLarge].items, 500u);
+  ExpectBalanced(rig.delivery->counts());
+}
+
+TEST(Delivery, APieceThatNoReceiverShouldFindTooLargeIsNotCut) {
+  Rig rig;
+  rig.receiver->on_send = [](const Receiver::Call&) { return NotTaken(Kind::kTooLarge, "HTTP 413"); };
+  rig.Start().Push(Signal::kTraces, JsonSpans(8000), 8000);
+  ASSERT_TRUE(rig.Flush().ok());
+  for (const Receiver::Call& call : rig.receiver->calls()) EXPECT_GT(call.body.size(), 32u << 10);
+  EXPECT_EQ(rig.Traces()[RequestLoss::kTooLarge].items, 8000u);
   ExpectBalanced(rig.delivery->counts());
 }
 
@@ -352,6 +379,28 @@ TEST(Delivery, ThousandsOfLossesAreALineInEachInterval) {
   EXPECT_THAT(rig.lines->all(), SizeIs(4));
   EXPECT_THAT(rig.lines->all()[1], HasSubstr("requests ("));
   EXPECT_THAT(rig.lines->all()[1], HasSubstr(" in the last 30 s: HTTP 400"));
+}
+
+TEST(Delivery, ALineNamesThePlacesOfTheSignalsThatItIsAbout) {
+  for (const auto& [traces, metrics, place] : {std::tuple(1, 0, "http://there:4318/v1/traces"),
+                                               std::tuple(0, 1, "http://there:4318/v1/metrics"),
+                                               std::tuple(1, 1, "http://there:4318/v1/traces and "
+                                                                "http://there:4318/v1/metrics")}) {
+    Rig rig;
+    Gate gate;
+    rig.receiver->on_send = [&](const Receiver::Call&) {
+      gate.Wait();
+      return NotTaken(Kind::kRefused, "HTTP 400");
+    };
+    rig.Start();
+    if (traces > 0) rig.delivery->Push(Signal::kTraces, "x", 1);
+    if (metrics > 0) rig.delivery->Push(Signal::kMetrics, "x", 1);
+    rig.receiver->WaitForCalls(1);
+    rig.delivery->BeginClose(rig.clock->After(absl::Seconds(4)));  // what is left to say is one line
+    gate.Open();
+    rig.Close();
+    EXPECT_THAT(rig.lines->all(), ElementsAre(HasSubstr(std::string(" delivered to ") + place + ": HTTP 400")));
+  }
 }
 
 TEST(Delivery, WithoutAThreadItWaitsForTheNextPushToGetOne) {

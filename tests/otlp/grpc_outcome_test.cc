@@ -72,6 +72,13 @@ TEST(GrpcOutcome, ExhaustedWithARetryInfoIsRetryableAndWithoutOneTooLarge) {
   EXPECT_EQ(Read(8, "what", "not protobuf").kind, Kind::kTooLarge);
 }
 
+TEST(GrpcOutcome, AWishToBeLeftAloneIsNoLongerThanOverHttp) {
+  // {retry_delay: 86400s}
+  const std::string in_a_day = std::string("\x1a\x32\x0a\x28") + "type.googleapis.com/google.rpc.RetryInfo" +
+                               "\x12\x06\x0a\x04\x08\x80\xa3\x05";
+  EXPECT_EQ(Read(14, "away", in_a_day).retry_after, kLongestRetryAfter);
+}
+
 TEST(GrpcOutcome, AReplyThatIsTooLargeIsNoReasonToSendAgain) {
   ferret_otlp_grpc_outcome outcome{};
   outcome.code = 8;

@@ -97,6 +97,18 @@ TEST(HttpTransportTest, ShowsWhereItSendsWithoutWhatMayBeSecret) {
   EXPECT_EQ(Make(signals)->Destination(), "https://host:4318/v1/traces");
 }
 
+TEST(HttpTransportTest, KnowsWhereEachSignalGoesAndForAllNamesTheFirstThatIsSent) {
+  HttpTransport::Signals signals;
+  signals[0].url = "http://host:4318/v1/traces";
+  signals[1].url = "http://other:4318/v1/metrics?token=1";
+  EXPECT_EQ(Make(signals)->Destination(), "http://host:4318/v1/traces");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kTraces), "http://host:4318/v1/traces");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kMetrics), "http://other:4318/v1/metrics");
+  signals[0].enabled = false;
+  EXPECT_EQ(Make(signals)->Destination(), "http://other:4318/v1/metrics");
+  EXPECT_EQ(Make(signals)->DestinationOf(Signal::kTraces), "");
+}
+
 // Creates a transport whose traces are as `change` leaves them; returns the error.
 template <typename Change>
 std::string ErrorOf(Change change) {
@@ -136,10 +148,27 @@ TEST(HttpTransportTest, RefusesHeadersThatWouldBecomeOthersAndDoesNotShowTheirVa
 }
 
 TEST(HttpTransportTest, NamesAFileThatCannotBeRead) {
-  EXPECT_NE(ErrorOf([](SignalConfig* config) { config->ca_file = "/no/such/ca.pem"; }).find("/no/such/ca.pem: No such"),
-            std::string::npos);
-  EXPECT_NE(ErrorOf([](SignalConfig* config) { config->client_key_file = "/dev/null"; }).find("no client certificate"),
-            std::string::npos);
+  const auto error = [](const char* url, const char* ca, const char* key) {
+    return ErrorOf([&](SignalConfig* config) {
+      config->url = url;
+      config->ca_file = ca;
+      config->client_key_file = key;
+    });
+  };
+  for (const char* url : {"https://localhost:4318/v1/traces", "HTTPS://localhost:4318/v1/traces"}) {
+    EXPECT_NE(error(url, "/no/such/ca.pem", "").find("/no/such/ca.pem: No such"), std::string::npos);
+    EXPECT_NE(error(url, "", "/dev/null").find("no client certificate"), std::string::npos);
+  }
+}
+
+TEST(HttpTransportTest, SendsWithoutTlsWhateverIsWrongWithTheFilesOfTls) {
+  FaultServer server(Fine);
+  HttpTransport::Signals signals = BothTo(server);
+  for (SignalConfig& signal : signals) {
+    signal.ca_file = "/no/such/ca.pem";
+    signal.client_key_file = "/no/such/key.pem";
+  }
+  EXPECT_EQ(Make(signals)->Send(Signal::kTraces, "body", Soon()).kind, Kind::kDelivered);
 }
 
 }  // namespace

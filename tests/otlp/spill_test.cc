@@ -242,6 +242,34 @@ TEST(SpillFormat, ForeignBytesBetweenRecordsCostNoRecord) {
   EXPECT_EQ(contents->entries[1].form, Form::kJson);
 }
 
+// The head of a record of `size` bytes in all that has a wrong checksum.
+std::string BadHeadOf(size_t size) {
+  std::string head = SpillRecordHead(Signal::kTraces, Form::kJson, 1, "");
+  const size_t length = size - kSpillRecordHead;
+  for (size_t i = 0; i < 4; ++i) head[4 + i] = static_cast<char>(length >> 8 * i & 0xff);
+  return head;
+}
+
+TEST(SpillFormat, BadRecordsInsideEachOtherTakeBoundedWorkAndHideNoGoodOneBehindThem) {
+  for (const bool end_at_a_record : {true, false}) {
+    constexpr size_t kHeads = 8000;
+    constexpr size_t kTail = 500'000;  // a part of all of them: 4 GB
+    std::string file = SpillHead();
+    for (size_t i = kHeads; i > 0; --i) file += BadHeadOf(i * kSpillRecordHead + kTail - (end_at_a_record ? 0 : 1));
+    file.append(kTail, 'x');
+    file += RecordOf("a") + RecordOf("b") + BadHeadOf(100) + std::string(100 - kSpillRecordHead, 'x') + RecordOf("c");
+    const auto contents = ReadSpillFile(file);
+    ASSERT_TRUE(contents.ok());
+    EXPECT_THAT(contents->entries, SizeIs(3));
+    EXPECT_LE(contents->checked_bytes, file.size() + (uint64_t{64} << 20));
+  }
+}
+
+TEST(SpillFormat, ARecordIsNotSummedUpTwice) {
+  const std::string records = RecordOf("first") + RecordOf("second");
+  EXPECT_EQ(ReadSpillFile(SpillHead() + records)->checked_bytes, records.size());
+}
+
 TEST(SpillFormat, OtherFilesAndOtherVersionsAreToldApart) {
   EXPECT_THAT(std::string(ReadSpillFile("").status().message()), HasSubstr("not a file of spilled requests"));
   EXPECT_FALSE(ReadSpillFile("{\"resourceSpans\":[]}").ok());

@@ -67,16 +67,25 @@ absl::Status Delivery::Flush(RunnerClock::Time deadline) {
   return absl::OkStatus();
 }
 
+void Delivery::BeginClose(RunnerClock::Time deadline) {
+  if (closing_) return;
+  closing_ = true;
+  std::lock_guard<std::mutex> lock(sender_->mutex);
+  const RunnerClock::Time now = sender_->clock().Now();
+  close_deadline_ = std::max(now, deadline);
+  sender_->closing = true;
+  sender_->send_until = now + (close_deadline_ - now) / 4 * 3;
+  sender_->work.notify_one();
+}
+
 void Delivery::Close(RunnerClock::Time deadline) {
   if (closed_) return;
   closed_ = true;
+  BeginClose(deadline);
+  deadline = close_deadline_;
   DeliverySender& sender = *sender_;
   RunnerClock& clock = sender.clock();
   std::unique_lock<std::mutex> lock(sender.mutex);
-  const RunnerClock::Time now = clock.Now();
-  const auto eighth = (std::max(now, deadline) - now) / 8;
-  sender.closing = true;
-  sender.send_until = now + 6 * eighth;
   if (!started_) {
     sender.SpillRest(lock, deadline);
     sender.LoseRest();
@@ -85,15 +94,16 @@ void Delivery::Close(RunnerClock::Time deadline) {
     if (!report.empty()) sender.Say(report);
     return;
   }
-  sender.work.notify_one();
   const auto wait_until = [&](RunnerClock::Time until) {
     while (!sender.finished && clock.Now() < until) clock.WaitUntil(sender.done, lock, until);
   };
   wait_until(sender.send_until);
   if (!sender.finished) sender.CancelTransport();
-  // A transport that hangs all the same keeps the thread from the disk: some time is left to do without it.
-  if (sender.spills()) wait_until(now + 7 * eighth);
-  if (!sender.finished && !(sender.spills() && sender.sending)) wait_until(deadline);
+  // A transport that hangs all the same keeps the thread from the disk, and the caller from the next Delivery: some time is
+  // left for them.
+  const RunnerClock::Time now = clock.Now();
+  wait_until(now + (std::max(now, deadline) - now) / 2);
+  if (!sender.finished && !sender.sending) wait_until(deadline);
   if (!sender.finished) return Abandon(std::move(lock), deadline);
   lock.unlock();
   thread_.join();

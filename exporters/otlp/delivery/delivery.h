@@ -6,17 +6,17 @@
 //   Delivery delivery(std::move(transport), options);
 //   delivery.Push(Signal::kTraces, std::move(body), spans);
 //   delivery.Flush(deadline);
-//   delivery.Close(deadline);
+//   delivery.Close(deadline);  // of several, BeginClose of all comes first
 //
 // One request at a time, in their order. Only a request that the receiver may take another time is sent again, with
 // growing random pauses and never before the receiver wants it, until the signal's timeout is over. One that is too large
-// is cut in two. A receiver that knows no metrics is asked once. Nothing is ever lost uncounted; see delivery_counts.h.
+// is cut in two, a few times. A receiver that knows no metrics is asked once. Nothing is ever lost uncounted; see delivery_counts.h.
 //
 // With a spill directory, what cannot be delivered in its time, or is left at the end, is kept there and sent again once
 // the receiver takes requests. Push never touches the disk: when more than half of the queue waits, the thread moves the
 // oldest of it to the disk before it sends anything. What finds the whole queue full all the same is lost.
 //
-// Push and counts, any thread; Flush, any thread; Close and the destructor, one thread. In the child of a fork the thread
+// Push and counts, any thread; Flush, any thread; BeginClose, Close and the destructor, one thread. In the child of a fork the thread
 // does not exist: the child must not touch a Delivery, not even destroy it.
 
 #ifndef FERRET_EXPORTERS_OTLP_DELIVERY_DELIVERY_H_
@@ -53,9 +53,14 @@ class Delivery {
   // no thread to do it.
   absl::Status Flush(RunnerClock::Time deadline);
 
-  // Sends what waits for three quarters of the time. What is left then is spilled, or else lost. Returns by the deadline
-  // also when the transport hangs: it is cancelled, and if that does not help, it is left behind with the thread and
-  // everything that the thread uses, which nobody touches again. Later calls do nothing.
+  // What is pushed from now on is lost, what waits is sent for three quarters of the time. Waits for nothing, so that
+  // several can be closed by one deadline: Close then waits for each in turn. Later calls do nothing.
+  void BeginClose(RunnerClock::Time deadline);
+
+  // BeginClose, unless it was called: then its deadline holds. Waits until all is sent, or the three quarters are over;
+  // what is left then is spilled, or else lost. Returns by the deadline also when the transport hangs: it is cancelled, and
+  // if that does not help for half of the rest, it is left behind with the thread and everything that the thread uses,
+  // which nobody touches again. Later calls do nothing.
   void Close(RunnerClock::Time deadline);
 
   DeliveryCounts counts() const;
@@ -69,6 +74,8 @@ class Delivery {
   std::thread thread_;
   bool started_ = false;       // guarded by the sender's mutex, as start_failed_ is
   bool start_failed_ = false;  // and it was said
+  bool closing_ = false;
+  RunnerClock::Time close_deadline_;  // if closing_
   bool closed_ = false;
   bool abandoned_ = false;
 };

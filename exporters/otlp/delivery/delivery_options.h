@@ -26,6 +26,9 @@ struct DeliveryOptions {
   // By Signal: of one request with all its retries, from its first attempt on.
   std::array<absl::Duration, kSignalCount> timeouts = {absl::Seconds(10), absl::Seconds(10)};
 
+  // Of a request that a receiver finds too large, what is not larger than this is not cut any further.
+  uint64_t least_cut_bytes = uint64_t{64} << 10;
+
   std::string spill_directory;  // empty: nothing is kept on disk
   uint64_t spill_bytes = uint64_t{1} << 30;
   FileIo* io = nullptr;  // null is the system's; must live as long as the process

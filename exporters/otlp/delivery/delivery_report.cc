@@ -31,6 +31,7 @@ std::string GroupedDigits(uint64_t number) {
 void DeliveryReport::Sum::Add(Signal signal, const Amount& amount, std::string_view reason) {
   requests += amount.requests;
   items[static_cast<size_t>(signal)] += amount.items;
+  has[static_cast<size_t>(signal)] = true;
   why = reason;
 }
 
@@ -40,6 +41,15 @@ std::string DeliveryReport::Sum::Items() const {
     if (items[i] != 0) absl::StrAppend(&text, text.empty() ? "" : " and ", Counted(items[i], kItemNames[i]));
   }
   return text.empty() ? "empty" : text;
+}
+
+std::string DeliveryReport::PlaceOf(const Sum& sum) const {
+  std::string places;
+  for (size_t i = 0; i < kSignalCount; ++i) {
+    const bool is_known = i > 0 && sum.has[0] && destinations_[i] == destinations_[0];
+    if (sum.has[i] && !is_known) absl::StrAppend(&places, places.empty() ? "" : " and ", destinations_[i]);
+  }
+  return places;
 }
 
 void DeliveryReport::Note(Time now) {
@@ -61,8 +71,9 @@ void DeliveryReport::Rejected(Time now, Signal signal, uint64_t items, std::stri
   Note(now);
 }
 
-void DeliveryReport::Warned(Time now, std::string_view warning) {
+void DeliveryReport::Warned(Time now, Signal signal, std::string_view warning) {
   warning_ = warning;
+  warning_place_ = destinations_[static_cast<size_t>(signal)];
   Note(now);
 }
 
@@ -79,18 +90,18 @@ std::string DeliveryReport::Take(Time now) {
   std::string line;
   if (lost_.requests > 0) {
     AppendPart(absl::StrCat(Counted(lost_.requests, "request"), " (", lost_.Items(), ") could not be delivered to ",
-                            destination_, when, ": ", lost_.why),
+                            PlaceOf(lost_), when, ": ", lost_.why),
                &line);
   }
   if (kept_.requests > 0) {
-    AppendPart(absl::StrCat(Counted(kept_.requests, "request"), " (", kept_.Items(), ") for ", destination_,
+    AppendPart(absl::StrCat(Counted(kept_.requests, "request"), " (", kept_.Items(), ") for ", PlaceOf(kept_),
                             kept_.requests == 1 ? " was" : " were", " kept in ", directory_, when, ": ", kept_.why),
                &line);
   }
   if (rejected_.requests > 0) {
-    AppendPart(absl::StrCat(destination_, " did not take ", rejected_.Items(), when, ": ", rejected_.why), &line);
+    AppendPart(absl::StrCat(PlaceOf(rejected_), " did not take ", rejected_.Items(), when, ": ", rejected_.why), &line);
   }
-  if (!warning_.empty()) AppendPart(absl::StrCat(destination_, " warns: ", warning_), &line);
+  if (!warning_.empty()) AppendPart(absl::StrCat(warning_place_, " warns: ", warning_), &line);
   lost_ = kept_ = rejected_ = Sum();
   warning_.clear();
   first_.reset();

@@ -24,14 +24,16 @@ class DeliveryReport {
   using Time = RunnerClock::Time;
   static constexpr absl::Duration kInterval = absl::Seconds(30);
 
-  // `destination` and `directory` are for people.
-  DeliveryReport(std::string destination, std::string directory)
-      : destination_(std::move(destination)), directory_(std::move(directory)) {}
+  using Destinations = std::array<std::string, kSignalCount>;  // by Signal
+
+  // `destinations` and `directory` are for people.
+  DeliveryReport(Destinations destinations, std::string directory)
+      : destinations_(std::move(destinations)), directory_(std::move(directory)) {}
 
   void Lost(Time now, Signal signal, const Amount& amount, std::string_view why);
   void Kept(Time now, Signal signal, const Amount& amount, std::string_view why);  // on disk
   void Rejected(Time now, Signal signal, uint64_t items, std::string_view why);
-  void Warned(Time now, std::string_view warning);  // by a receiver that took all
+  void Warned(Time now, Signal signal, std::string_view warning);  // by a receiver that took all
 
   // When there is something to be said, if there is.
   std::optional<Time> due() const;
@@ -42,17 +44,20 @@ class DeliveryReport {
   struct Sum {
     uint64_t requests = 0;
     std::array<uint64_t, kSignalCount> items{};
+    std::array<bool, kSignalCount> has{};  // requests, be they empty
     std::string why;  // of the latest
 
     void Add(Signal signal, const Amount& amount, std::string_view reason);
     std::string Items() const;  // "8,000 spans and 12 data points"
   };
   void Note(Time now);
+  // Where the requests of a sum went or were to go: one place, or "… and …".
+  std::string PlaceOf(const Sum& sum) const;
 
-  const std::string destination_;
+  const Destinations destinations_;
   const std::string directory_;
   Sum lost_, kept_, rejected_;
-  std::string warning_;
+  std::string warning_, warning_place_;
   std::optional<Time> first_;  // of what has not been said
   std::optional<Time> said_;
 };

@@ -37,7 +37,7 @@ DeliverySender::DeliverySender(std::unique_ptr<Transport> transport, DeliveryOpt
     : options_(WithDefaults(std::move(options))),
       transport_(std::move(transport)),
       form_(transport_->form()),
-      report_(transport_->Destination(), options_.spill_directory),
+      report_({transport_->DestinationOf(Signal::kTraces), transport_->DestinationOf(Signal::kMetrics)}, options_.spill_directory),
       pause_(options_.random) {
   if (!options_.spill_directory.empty()) {
     spill_ = std::make_unique<Spill>(SpillOptions{options_.spill_directory, options_.spill_bytes, options_.io});

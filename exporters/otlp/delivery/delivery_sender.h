@@ -33,6 +33,7 @@ struct PendingRequest {
   uint64_t items = 0;
   uint64_t sequence = 0;  // of the push that it came with
   bool replayed = false;  // it is on disk
+  int cuts = 0;           // that it came out of
   bool tried = false;
   RunnerClock::Time give_up;  // if it was tried
   std::string why;            // it was not taken the last time
@@ -75,7 +76,7 @@ class DeliverySender {
   std::condition_variable done;  // to callers of Flush and Close: a request is decided, or finished
   DeliveryCounts counts;
   uint64_t last_sequence = 0;
-  bool closing = false;    // set by Close, with the time below
+  bool closing = false;    // set by BeginClose, with the time below
   Time send_until;
   bool abandoned = false;  // set by Close: the thread may touch nothing any more
   bool finished = false;   // the transport is destroyed, the thread is about to end

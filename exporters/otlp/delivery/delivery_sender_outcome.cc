@@ -16,6 +16,10 @@ namespace {
 // A receiver that takes nothing new is tried with what is on disk no more often than this.
 constexpr absl::Duration kReplayPause = absl::Seconds(30);
 
+// So often is a request cut, into 64 pieces at most: a receiver that finds everything too large is not asked thousands of
+// times, one after the other, about each request.
+constexpr int kMostCuts = 6;
+
 }  // namespace
 
 void DeliverySender::Judge(Lock& lock, SendOutcome outcome) {
@@ -45,7 +49,7 @@ void DeliverySender::Judge(Lock& lock, SendOutcome outcome) {
       if (rejected > 0) {
         report_.Rejected(now, signal, rejected, OrElse(outcome.message, "it does not say why"));
       } else if (!outcome.message.empty()) {
-        report_.Warned(now, outcome.message);
+        report_.Warned(now, signal, outcome.message);
       }
       return;
     }
@@ -67,6 +71,10 @@ void DeliverySender::Judge(Lock& lock, SendOutcome outcome) {
 }
 
 void DeliverySender::Split(Lock& lock, const std::string& why) {
+  if (hand_->cuts == kMostCuts || hand_->body.size() <= options_.least_cut_bytes) {
+    Lose(lock, RequestLoss::kTooLarge, why);
+    return;
+  }
   lock.unlock();
   auto parts = SplitRequest(hand_->signal, form_, hand_->body);
   lock.lock();
@@ -80,6 +88,7 @@ void DeliverySender::Split(Lock& lock, const std::string& why) {
   for (size_t i = 0; i < 2; ++i) {
     pieces[i].signal = hand_->signal;
     pieces[i].sequence = hand_->sequence;
+    pieces[i].cuts = hand_->cuts + 1;
     pieces[i].body = std::move((*parts)[i].body);
   }
   // What was pushed is the measure, should the body have another number of items.

@@ -58,6 +58,7 @@ class MeteredTransport final : public Transport {
   void Cancel() override { transport_->Cancel(); }
   Form form() const override { return transport_->form(); }
   std::string Destination() const override { return transport_->Destination(); }
+  std::string DestinationOf(Signal signal) const override { return transport_->DestinationOf(signal); }
 
  private:
   const std::unique_ptr<Transport> transport_;

@@ -29,6 +29,11 @@ T NumberAt(std::string_view bytes, size_t at) {
   return number;
 }
 
+// A mark inside a bad record may begin a good one, so that all of them are looked at, up to the end that each claims. In a
+// file that is nothing but marks that would take hours: after so many bytes in vain, only what ends at the next mark is
+// taken for a record, and one with a wrong checksum is left as a whole.
+constexpr uint64_t kMostVainBytes = uint64_t{64} << 20;
+
 constexpr size_t kLengthAt = 4;
 constexpr size_t kItemsAt = 8;
 constexpr size_t kSignalAt = 16;
@@ -42,15 +47,25 @@ uint32_t Checksum(std::string_view head, std::string_view body) {
   return static_cast<uint32_t>(add(add(crc32_z(0, nullptr, 0), head.substr(kLengthAt, kSpillStateAt - kLengthAt)), body));
 }
 
-// The record that begins where `file` does, if it is a good one.
-std::optional<SpillEntry> EntryAt(std::string_view file) {
-  if (file.size() < kSpillRecordHead || file.substr(0, kMark.size()) != kMark) return std::nullopt;
+// The size of the record that seems to begin where `file` does, its checksum aside; 0 if none does.
+uint64_t SizeAt(std::string_view file) {
+  if (file.size() < kSpillRecordHead || file.substr(0, kMark.size()) != kMark) return 0;
   const uint64_t length = NumberAt<uint32_t>(file, kLengthAt);
-  if (length > file.size() - kSpillRecordHead) return std::nullopt;
+  if (length > file.size() - kSpillRecordHead) return 0;
+  if (static_cast<uint8_t>(file[kSignalAt]) >= kSignalCount || static_cast<uint8_t>(file[kFormAt]) > 1) return 0;
+  return kSpillRecordHead + length;
+}
+
+// Whether what follows is another record, or the end of the file.
+bool EndsWell(std::string_view file, uint64_t size) {
+  return size == file.size() || file.substr(size, kMark.size()) == kMark;
+}
+
+// The record that begins where `file` does and has the size that SizeAt says, if it is a good one.
+std::optional<SpillEntry> EntryAt(std::string_view file, uint64_t size) {
+  if (size == 0) return std::nullopt;
+  const uint64_t length = size - kSpillRecordHead;
   const std::string_view head = file.substr(0, kSpillRecordHead);
-  if (static_cast<uint8_t>(head[kSignalAt]) >= kSignalCount || static_cast<uint8_t>(head[kFormAt]) > 1) {
-    return std::nullopt;
-  }
   if (NumberAt<uint32_t>(head, kChecksumAt) != Checksum(head, file.substr(kSpillRecordHead, length))) {
     return std::nullopt;
   }
@@ -85,7 +100,7 @@ std::string SpillRecordHead(Signal signal, Form form, uint64_t items, std::strin
 }
 
 absl::StatusOr<SpilledRequest> ParseSpillRecord(std::string bytes) {
-  const std::optional<SpillEntry> entry = EntryAt(bytes);
+  const std::optional<SpillEntry> entry = EntryAt(bytes, SizeAt(bytes));
   if (!entry.has_value() || entry->size != bytes.size()) return absl::DataLossError("the record is damaged");
   SpilledRequest request;
   request.signal = entry->signal;
@@ -105,14 +120,23 @@ absl::StatusOr<SpillContents> ReadSpillFile(std::string_view file) {
     return absl::InvalidArgumentError(absl::StrCat("spilled requests of version ", version, ", which is not known"));
   }
   SpillContents contents;
+  // What was summed up in vain, and is summed up again from a later mark on.
+  uint64_t vain_bytes = 0;
   for (size_t at = kSpillHeadBytes; at < file.size();) {
-    if (std::optional<SpillEntry> entry = EntryAt(file.substr(at)); entry.has_value()) {
+    const std::string_view rest = file.substr(at);
+    const uint64_t size = SizeAt(rest);
+    const bool looks_everywhere = vain_bytes + size <= kMostVainBytes;
+    const bool is_checked = size > 0 && (looks_everywhere || EndsWell(rest, size));
+    if (is_checked) contents.checked_bytes += size;
+    if (std::optional<SpillEntry> entry = is_checked ? EntryAt(rest, size) : std::nullopt; entry.has_value()) {
       entry->offset = at;
       at += entry->size;
       contents.entries.push_back(*entry);
       continue;
     }
-    const size_t next = std::min(file.find(kMark, at + 1), file.size());
+    if (is_checked && looks_everywhere) vain_bytes += size;
+    const size_t from = is_checked && !looks_everywhere ? at + size : at + 1;
+    const size_t next = std::min(file.find(kMark, from), file.size());
     contents.damaged_bytes += next - at;
     at = next;
   }

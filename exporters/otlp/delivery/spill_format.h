@@ -58,6 +58,8 @@ struct SpillEntry {
 struct SpillContents {
   std::vector<SpillEntry> entries;  // in their order
   uint64_t damaged_bytes = 0;       // that belong to no good record
+  // Of which a checksum was made, those of several records more than once: no more than the file has and 64 MiB.
+  uint64_t checked_bytes = 0;
 };
 
 // InvalidArgument if it is no spill file, or one of a version that is not known.

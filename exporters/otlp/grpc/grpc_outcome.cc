@@ -3,6 +3,7 @@
 
 #include "exporters/otlp/grpc/grpc_outcome.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 
@@ -76,6 +77,7 @@ SendOutcome ReadGrpcOutcome(Signal signal, const ferret_otlp_grpc_outcome& outco
   result.message = Describe(outcome.code, View(outcome.message));
   std::optional<absl::Duration> retry_after;
   if (const auto status = ReadRpcStatus(View(outcome.details))) retry_after = status->retry_delay;
+  if (retry_after) retry_after = std::min(*retry_after, kLongestRetryAfter);
   switch (outcome.code) {
     case kCancelled:
     case kDeadlineExceeded:

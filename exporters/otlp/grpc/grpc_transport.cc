@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<GrpcTransport>> GrpcTransport::Open(const Signals
   auto transport = absl::WrapUnique(new GrpcTransport(*api, clock));
   for (size_t i = 0; i < kSignalCount; ++i) {
     if (!configs[i]) continue;
-    if (transport->destination_.empty()) transport->destination_ = absl::StrCat(signals[i].url, " (gRPC)");
+    transport->destinations_[i] = absl::StrCat(signals[i].url, " (gRPC)");
     for (size_t j = 0; j < i; ++j) {
       if (configs[j] && *configs[i] == *configs[j]) transport->handles_[i] = transport->handles_[j];
     }

@@ -35,7 +35,8 @@ class GrpcTransport final : public Transport {
   SendOutcome Send(Signal signal, std::string_view body, RunnerClock::Time deadline) override;
   void Cancel() override;
   Form form() const override { return Form::kProtobuf; }
-  std::string Destination() const override { return destination_; }
+  std::string Destination() const override { return destinations_[0].empty() ? destinations_[1] : destinations_[0]; }
+  std::string DestinationOf(Signal signal) const override { return destinations_[static_cast<size_t>(signal)]; }
 
  private:
   GrpcTransport(const ferret_otlp_grpc_api* api, RunnerClock* clock);
@@ -44,7 +45,7 @@ class GrpcTransport final : public Transport {
   RunnerClock* const clock_;
   const pid_t process_;  // gRPC does not outlive a fork
   std::array<ferret_otlp_grpc_handle*, kSignalCount> handles_{};  // by Signal; the same twice, or null
-  std::string destination_;
+  std::array<std::string, kSignalCount> destinations_;  // by Signal
 };
 
 }  // namespace ferret::otlp

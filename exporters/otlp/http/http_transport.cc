@@ -38,8 +38,8 @@ absl::StatusOr<std::unique_ptr<HttpTransport>> HttpTransport::Create(const Signa
       return absl::Status(poster.status().code(), absl::StrCat(kSignalNames[i], ": ", poster.status().message()));
     }
     transport->ways_[i] = {std::move(*poster), signals[i].gzip ? Gzip::kUntried : Gzip::kOff};
+    transport->destinations_[i] = ShownUrl(signals[i].url);
   }
-  transport->destination_ = ShownUrl(signals[static_cast<size_t>(Signal::kTraces)].url);
   return transport;
 }
 

@@ -44,7 +44,8 @@ class HttpTransport final : public Transport {
   SendOutcome Send(Signal signal, std::string_view body, RunnerClock::Time deadline) override;
   void Cancel() override { session_->Cancel(); }
   Form form() const override { return form_; }
-  std::string Destination() const override { return destination_; }
+  std::string Destination() const override { return destinations_[0].empty() ? destinations_[1] : destinations_[0]; }
+  std::string DestinationOf(Signal signal) const override { return destinations_[static_cast<size_t>(signal)]; }
 
  private:
   enum class Gzip : uint8_t { kOff, kUntried, kTaken };
@@ -61,7 +62,7 @@ class HttpTransport final : public Transport {
   const CurlTable* const curl_;
   const std::unique_ptr<CurlSession> session_;  // outlives the posters
   const Form form_;
-  std::string destination_;
+  std::array<std::string, kSignalCount> destinations_;  // by Signal
   std::array<Way, kSignalCount> ways_;  // by Signal
   GzipBody gzip_body_;
 };

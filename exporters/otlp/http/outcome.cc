@@ -20,8 +20,6 @@ namespace {
 using End = HttpReply::End;
 using Kind = SendOutcome::Kind;
 
-constexpr absl::Duration kLongestRetryAfter = absl::Hours(1);
-
 bool Mentions(const std::string& text, const char* lower_case) {
   return absl::StrContains(absl::AsciiStrToLower(text), lower_case);
 }

@@ -14,8 +14,8 @@
 
 namespace ferret::otlp {
 
-// The URL is an http or https one, headers are none that could end a line or contradict the exporter's own, files can be
-// read. Never shows a header's value or a URL's password.
+// The URL is an http or https one, headers are none that could end a line or contradict the exporter's own, the files
+// of an https one can be read. Never shows a header's value or a URL's password.
 absl::Status CheckSignal(const CurlTable& curl, const SignalConfig& config);
 
 // As libcurl wants it, of a header that passed.
