@@ -344,6 +344,29 @@ TEST(Delivery, TheNewestIsLostWhenTheQueueIsFull) {
   EXPECT_THAT(rig.lines->all(), ElementsAre(HasSubstr("the queue is full")));
 }
 
+TEST(Delivery, WhatIsLostWhileAReceiverIsSilentIsSaidMeanwhileOncePerInterval) {
+  Rig rig;
+  Gate gate;
+  rig.options.queue_bytes = 4;
+  rig.receiver->on_send = [&](const Receiver::Call&) {
+    gate.Wait();
+    return Delivered();
+  };
+  rig.Start().Push(Signal::kTraces, "1234", 1);
+  rig.receiver->WaitForCalls(1);
+  rig.delivery->Push(Signal::kTraces, "a", 5);
+  EXPECT_THAT(rig.lines->all(), ElementsAre(HasSubstr("1 request (5 spans) could not be delivered")));
+  rig.delivery->Push(Signal::kTraces, "b", 6);
+  EXPECT_THAT(rig.lines->all(), SizeIs(1));
+  rig.clock->Advance(absl::Seconds(30));
+  rig.delivery->Push(Signal::kTraces, "c", 7);
+  EXPECT_THAT(rig.lines->all(), ElementsAre(testing::_, HasSubstr("2 requests (13 spans) could not be delivered")));
+  gate.Open();
+  rig.Close();
+  EXPECT_THAT(rig.lines->all(), SizeIs(2));
+  ExpectBalanced(rig.delivery->counts());
+}
+
 TEST(Delivery, ARequestInFlightIsSeenInTheCounts) {
   Rig rig;
   Gate gate;

@@ -114,7 +114,11 @@ FaultServer::FaultServer(Script script, Options options) : script_(std::move(scr
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(options_.port));
   socklen_t size = sizeof(address);
+  // Connections of a receiver before this one may not be over in the kernel's eyes.
+  const int on = 1;
+  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0) Die("bind");
   if (listen(listener_, 16) != 0) Die("listen");
   if (getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0) Die("getsockname");

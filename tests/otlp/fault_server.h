@@ -51,6 +51,7 @@ class FaultServer {
     std::optional<FaultReply> greeting;  // sent, and acted on, before anything is read
     bool before_body = false;            // the script is asked when the headers are in; the body is not read
     const TlsSide* tls = nullptr;
+    int port = 0;  // of a receiver that was there before and is gone; 0: one that the kernel chooses
   };
 
   explicit FaultServer(Script script) : FaultServer(std::move(script), Options()) {}

@@ -35,9 +35,12 @@ void Delivery::Push(Signal signal, std::string body, uint64_t items) {
   sender_->Add(signal, std::move(body), items);
   if (sender_->closing) return;
   const std::string failure = StartThread();
+  // The thread speaks between requests. One that a receiver holds may last for as long as the run.
+  const std::string report = sender_->sending ? sender_->TakeReportIfDue() : "";
   sender_->work.notify_one();
   lock.unlock();
   if (!failure.empty()) sender_->Say(failure);
+  if (!report.empty()) sender_->Say(report);
 }
 
 std::string Delivery::StartThread() {

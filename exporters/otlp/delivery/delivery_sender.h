@@ -70,6 +70,10 @@ class DeliverySender {
   // For the transport to return from Send.
   void CancelTransport();
   std::string TakeReport() { return report_.Take(clock().Now()); }
+  std::string TakeReportIfDue() {
+    const auto due = report_.due();
+    return due.has_value() && *due <= clock().Now() ? TakeReport() : "";
+  }
 
   std::mutex mutex;
   std::condition_variable work;  // to the thread: a request, or closing
