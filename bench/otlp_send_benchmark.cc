@@ -127,7 +127,7 @@ class Traces {
     now_ += std::chrono::seconds(1);
     traces_->Note(nothing_, now_);
   }
-  const SpanCounts& counts() const { return traces_->counts(); }
+  SpanCounts counts() const { return traces_->counts(); }
 
  private:
   Step step_;

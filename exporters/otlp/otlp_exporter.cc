@@ -110,6 +110,7 @@ absl::Status OtlpExporter::OpenDelivery(Signal signal) {
   for (size_t i = 0; i < otlp::kSignalCount; ++i) options.timeouts[i] = config.signals[i].timeout;
   options.spill_directory = config.delivery.spill_directory;
   options.spill_bytes = config.delivery.spill_bytes;
+  options.least_cut_bytes = options_.least_cut_bytes;
   options.clock = clock_;
   options.diagnostic = options_.diagnostic;
   delivery = std::make_shared<otlp::Delivery>(
@@ -273,6 +274,9 @@ absl::Status OtlpExporter::Close(const ExportProgress& progress, absl::Time dead
   if (begun_) WithTraces([&](auto& traces) { traces.End(progress, events_, latest_ns_); });
   if (events_ > 0) SendMetrics();
   const RunnerClock::Time until = clock_->At(deadline);
+  for (const std::shared_ptr<otlp::Delivery>& delivery : deliveries_) {
+    if (delivery != nullptr) delivery->BeginClose(until);
+  }
   // Delivery says what was lost, and why. Of a run of which no span arrived, nothing is in the output.
   for (const Signal signal : kSignals) {
     if (!Sends(signal)) continue;

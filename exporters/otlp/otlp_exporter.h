@@ -41,6 +41,7 @@ struct OtlpOptions {
   std::function<absl::StatusOr<std::unique_ptr<otlp::Transport>>(const otlp::OtlpConfig&, otlp::Protocol,
                                                                  RunnerClock*)>
       make_transport = &otlp::MakeTransport;
+  uint64_t least_cut_bytes = otlp::DeliveryOptions().least_cut_bytes;
   std::string run_id;               // empty: RunId()
   RunnerClock* clock = nullptr;     // null: the real one
   DiagnosticFn diagnostic;          // empty: a line on stderr

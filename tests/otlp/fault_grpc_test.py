@@ -71,10 +71,10 @@ class Faulty:
 
 
 class GrpcFaultTest(unittest.TestCase):
-    def run_against(self, url, parameters=""):
+    def run_against(self, url, parameters="", batch=200):
         """Sends a run there, and to a receiver without faults. What that one got, and standard error."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "FERRET_"))}
-        common = "protocol=grpc&detail=all&batch=200&metrics=off"
+        common = f"protocol=grpc&detail=all&batch={batch}&metrics=off"
         with Receiver() as receiver:
             # Where libferret_otlp_grpc.so is: the program is not beside it.
             environment.update(LD_LIBRARY_PATH=os.getcwd(), FERRET_STOP_DEADLINE="1m",
@@ -90,10 +90,10 @@ class GrpcFaultTest(unittest.TestCase):
     def count(self, pattern, errors):
         return sum(int(digits.replace(",", "")) for digits in re.findall(pattern, errors))
 
-    def check(self, script, parameters=""):
+    def check(self, script, parameters="", batch=200):
         """The number of spans that were produced, were taken, and were lost, which add up. And standard error."""
         with Faulty(script) as there:
-            produced, errors = self.run_against(there.url, parameters)
+            produced, errors = self.run_against(there.url, parameters, batch)
         lost = self.count(r"\(([\d,]+) spans?\) could not be delivered", errors)
         self.assertEqual(self.count(r"did not take ([\d,]+) spans?", errors), there.rejected, errors)
         self.assertEqual(len(set(there.ids)), len(there.ids), "twice")
@@ -107,8 +107,16 @@ class GrpcFaultTest(unittest.TestCase):
         self.assertEqual(taken, produced, errors)
 
     def test_what_is_too_large_arrives_in_parts(self):
-        produced, taken, _, errors = self.check(lambda _, spans: (Code.RESOURCE_EXHAUSTED if spans > 30 else None, 0))
+        # All in one request, whose halves are small enough.
+        sizes = []
+
+        def script(_, spans):
+            sizes.append(spans)
+            return (Code.RESOURCE_EXHAUSTED if spans > 1000 else None, 0)
+
+        produced, taken, _, errors = self.check(script, "&delay=1m", batch=8000)
         self.assertEqual(taken, produced, errors)
+        self.assertGreater(sizes[0], 1000)
 
     def test_what_is_refused_is_lost_and_the_rest_arrives(self):
         produced, taken, lost, errors = self.check(

@@ -128,6 +128,7 @@ FaultRun::FaultRun(const std::string& endpoint, const std::string& parameters) {
   OtlpOptions options;
   options.config = *std::move(config);
   options.run_id = kRunId;
+  options.least_cut_bytes = 0;  // the requests are small
   options.diagnostic = [shared = shared_](const std::string& line) {
     const std::lock_guard lock(shared->mutex);
     shared->lines.push_back(line);

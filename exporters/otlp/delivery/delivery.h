@@ -10,13 +10,14 @@
 //
 // One request at a time, in their order. Only a request that the receiver may take another time is sent again, with
 // growing random pauses and never before the receiver wants it, until the signal's timeout is over. One that is too large
-// is cut in two, a few times. A receiver that knows no metrics is asked once. Nothing is ever lost uncounted; see delivery_counts.h.
+// is cut in two, a few times. A receiver that knows no metrics is asked once. Nothing is ever lost uncounted; see
+// delivery_counts.h.
 //
 // With a spill directory, what cannot be delivered in its time, or is left at the end, is kept there and sent again once
 // the receiver takes requests. Push never touches the disk: when more than half of the queue waits, the thread moves the
 // oldest of it to the disk before it sends anything. What finds the whole queue full all the same is lost.
 //
-// Push and counts, any thread; Flush, any thread; BeginClose, Close and the destructor, one thread. In the child of a fork the thread
+// Push, counts and Flush, any thread; BeginClose, Close and the destructor, one thread. In the child of a fork the thread
 // does not exist: the child must not touch a Delivery, not even destroy it.
 
 #ifndef FERRET_EXPORTERS_OTLP_DELIVERY_DELIVERY_H_
