@@ -277,15 +277,20 @@ absl::Status OtlpExporter::Close(const ExportProgress& progress, absl::Time dead
   for (const std::shared_ptr<otlp::Delivery>& delivery : deliveries_) {
     if (delivery != nullptr) delivery->BeginClose(until);
   }
-  // Delivery says what was lost, and why. Of a run of which no span arrived, nothing is in the output.
+  // Delivery says what was lost, and why. A receiver that knows no metrics is one that has all that it wants.
+  bool complete = true;
   for (const Signal signal : kSignals) {
     if (!Sends(signal)) continue;
     DeliveryOf(signal).Close(until);
     const otlp::SignalCounts counts = DeliveryOf(signal).counts()[signal];
     const uint64_t lost = counts.rejected.items + counts.all_lost().items;
-    if (signal == Signal::kTraces) not_delivered_ = counts.delivered.items + counts.spilled.items == 0 ? events_ : std::min(lost, events_);
+    complete = complete && lost == counts[otlp::RequestLoss::kUnsupported].items;
+    if (signal != Signal::kTraces) continue;
+    // Of a run of which no span arrived, nothing is in the output.
+    const bool some = counts.delivered.items + counts.spilled.items > 0;
+    not_delivered_ = some || lost == 0 ? std::min(lost, events_) : events_;
   }
-  return absl::OkStatus();
+  return complete ? absl::OkStatus() : absl::UnavailableError(absl::StrCat(destination_, " did not get everything"));
 }
 
 }  // namespace ferret
