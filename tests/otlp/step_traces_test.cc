@@ -399,6 +399,33 @@ TEST(StepTraces, WhatHasWaitedForLongMakesRoomForWhatIsNew) {
   for (int64_t id = first; id < first + 100; ++id) EXPECT_EQ(traces.Of(id).trace_id(), traces.Root(2).trace_id());
 }
 
+TEST(StepTraces, MomentsThatHaveWaitedForLongMakeRoomToo) {
+  for (Detail detail : {Detail::kSampled, Detail::kAll}) {
+    OtlpConfig config = With(detail);
+    config.sampling.held_bytes = 1 << 20;
+    Traces traces(config);
+    traces.Step(1, 0, 10);
+    traces.Settle();
+    EventBatch batch;
+    for (int i = 0; i < 1000; ++i) {
+      batch.memory.emplace_back();
+      batch.memory.back().time_ns = kStartNs + 20000 + i;
+    }
+    for (int i = 0; i < 100; ++i) traces.Moments(batch);
+    const int64_t first = traces.last_id + 1;
+    for (int i = 0; i < 100; ++i) traces.Op(60000 + i, 60001 + i);
+    traces.Step(2, 60000, 70000);
+    traces.End(/*fits=*/false);
+    for (int64_t id = first; id < first + 100; ++id) EXPECT_EQ(traces.Of(id).trace_id(), traces.Root(2).trace_id());
+    uint64_t moments = 0;
+    for (const DecodedSpan& span : traces.spans) moments += static_cast<uint64_t>(span.events_size());
+    EXPECT_EQ(moments + traces.counts().cut, 100000u);
+    if (detail == Detail::kAll) {
+      EXPECT_EQ(traces.counts().cut, 0u);
+    }
+  }
+}
+
 TEST(StepTraces, EvenTheSmallestHoldHasRoomForThousands) {
   OtlpConfig config = With(Detail::kSampled);
   config.sampling.held_bytes = 1 << 20;

@@ -33,6 +33,14 @@ class HeldMoments {
   // That found no room.
   uint64_t cut() const { return cut_; }
 
+  // Counted as those that found no room.
+  void DropOlderHalf() {
+    const size_t half = (moments_.size() + 1) / 2;
+    moments_.erase(moments_.begin(), moments_.begin() + static_cast<std::ptrdiff_t>(half));
+    cut_ += half;
+    if (moments_.empty()) ForgetNames();
+  }
+
   // Takes those before `end_ns`. Calls `emit` with runs of at most `most` of them that are all in one step, as `step_of` says.
   template <typename StepOf, typename Emit>
   void TakeUntil(int64_t end_ns, size_t most, const StepOf& step_of, const Emit& emit) {
@@ -46,10 +54,7 @@ class HeldMoments {
       from = to;
     }
     moments_.erase(moments_.begin(), later);
-    if (moments_.empty()) {
-      names_.clear();
-      name_bytes_ = 0;
-    }
+    if (moments_.empty()) ForgetNames();
   }
 
  private:
@@ -61,6 +66,10 @@ class HeldMoments {
     instant->name = names_.back();
   }
   void KeepName(MemoryEvent*) {}
+  void ForgetNames() {
+    names_.clear();
+    name_bytes_ = 0;
+  }
 
   std::vector<Moment> moments_;
   std::deque<std::string> names_;  // where what is added at the end moves nothing

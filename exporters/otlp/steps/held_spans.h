@@ -30,6 +30,7 @@ struct HeldSpan {
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   DurationSeries::Id series;  // of its durations
+  uint32_t events = 1;        // that it shows: more if it carries moments
   uint32_t size = 0;
   char* bytes = nullptr;
 };

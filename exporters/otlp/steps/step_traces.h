@@ -50,8 +50,10 @@ namespace ferret::otlp {
 // What becomes of spans before they are sent. Cumulative.
 struct SpanCounts {
   uint64_t sent = 0;         // given to the receiver of requests, steps and phases included
-  uint64_t not_sampled = 0;  // of steps that are not sent
-  uint64_t cut = 0;  // there was no more room for what waits, or outside of steps no more is sent; each moment counts, too
+  // Scopes and moments: of steps that are not sent; and for which there was no more room, or that are outside of steps,
+  // where no more is sent.
+  uint64_t not_sampled = 0;
+  uint64_t cut = 0;
 };
 
 // Who gets what StepTraces has found out.
@@ -136,10 +138,9 @@ class StepTraces {
     constexpr size_t kMostLosses = 65536;
     while (losses_.size() > kMostLosses) losses_.pop_front();
     if (sampling_.detail == Detail::kNone || (batch.instants.empty() && batch.memory.empty())) return;
-    const size_t taken = held_.bytes() + instants_.bytes() + memory_.bytes();
-    const size_t room = sampling_.held_bytes - std::min<size_t>(taken, sampling_.held_bytes);
-    instants_.Add(batch.instants, instants_.bytes() + room);
-    memory_.Add(batch.memory, memory_.bytes() + room);
+    EnsureRoom(batch.instants.size() * sizeof(InstantEvent) + batch.memory.size() * sizeof(MemoryEvent));
+    instants_.Add(batch.instants, instants_.bytes() + Room());
+    memory_.Add(batch.memory, memory_.bytes() + Room());
     PlaceMoments(past_.end_ns());  // those that are late
   }
 
@@ -206,13 +207,19 @@ class StepTraces {
 
   void Hold(HeldSpan held, std::string_view bytes) {
     if (held.time_ns < past_.end_ns()) return PlaceLate(held, bytes);
-    if (IsFull(bytes.size())) FinishSteps(now_);
-    if (IsFull(bytes.size())) MakeRoom();
+    EnsureRoom(bytes.size());
     if (held.time_ns < past_.end_ns()) return PlaceLate(held, bytes);
     held_.Add(held, bytes);
   }
-  bool IsFull(size_t more) const {
-    return held_.bytes() + instants_.bytes() + memory_.bytes() + more > sampling_.held_bytes;
+
+  // Of what may wait.
+  size_t Room() const {
+    const size_t taken = held_.bytes() + instants_.bytes() + memory_.bytes();
+    return sampling_.held_bytes - std::min<size_t>(taken, sampling_.held_bytes);
+  }
+  void EnsureRoom(size_t bytes) {
+    if (Room() < bytes) FinishSteps(now_);
+    if (Room() < bytes) MakeRoom();
   }
 
   void PlaceLate(HeldSpan held, std::string_view bytes) {
@@ -232,8 +239,11 @@ class StepTraces {
         SendIn(run_trace_, span, nullptr);
       }
       held_.Clear();
+      PlaceMoments(INT64_MAX);
       return;
     }
+    instants_.DropOlderHalf();
+    memory_.DropOlderHalf();
     // The newer half is more likely to be of a step that will be sent than what has waited for long.
     const std::vector<HeldSpan>& spans = held_.spans();
     const size_t half = spans.size() / 2 + 1;
@@ -318,20 +328,21 @@ class StepTraces {
 
   void PlaceMoments(int64_t end_ns) {
     const auto step_of = [this](int64_t time_ns) { return past_.At(time_ns); };
-    const auto place = [this](EndedStep* step, const auto& encode) {
+    const auto place = [this](EndedStep* step, size_t count, const auto& encode) {
       if (step != nullptr && !step->sent) {
-        ++not_sampled_;
+        not_sampled_ += count;
         return;
       }
       one_.Clear();
-      const Span span = encode();
-      PlaceLate(Held(span), one_.last());
+      HeldSpan carrier = Held(encode());
+      carrier.events = static_cast<uint32_t>(count);
+      PlaceLate(carrier, one_.last());
     };
     instants_.TakeUntil(end_ns, most_carried_, step_of, [&](EndedStep* step, const InstantEvent* from, size_t count) {
-      place(step, [&] { return spans_.AddInstants(from, count); });
+      place(step, count, [&] { return spans_.AddInstants(from, count); });
     });
     memory_.TakeUntil(end_ns, most_carried_, step_of, [&](EndedStep* step, const MemoryEvent* from, size_t count) {
-      place(step, [&] { return spans_.AddMemory(from, count); });
+      place(step, count, [&] { return spans_.AddMemory(from, count); });
     });
   }
 
@@ -339,7 +350,7 @@ class StepTraces {
   void Place(const HeldSpan& span, EndedStep* step, const SpanSet* near) {
     if (step == nullptr) return PlaceOutside(span, near);
     if (!step->sent) {
-      ++not_sampled_;
+      not_sampled_ += span.events;
       return;
     }
     const bool has_parent =
@@ -352,7 +363,7 @@ class StepTraces {
     bool has_parent = !past_.IsRoot(span.parent);
     if (sampling_.detail != Detail::kAll) {
       if (outside_bytes_ + span.size > sampling_.held_bytes) {
-        ++cut_;
+        cut_ += span.events;
         return;
       }
       outside_bytes_ += span.size;
