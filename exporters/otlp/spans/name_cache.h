@@ -24,8 +24,8 @@ class NameCache {
     // The name table bounds the ids; texts of this size in all of it cost 64 MiB, longer ones are prepared each time.
     constexpr size_t kLongest = 1024;
     if (name_id == 0 || name.size() > kLongest) {
-      unlisted_ = prepare(name);
-      return unlisted_;
+      *unlisted_ = prepare(name);
+      return *unlisted_;
     }
     if (name_id >= by_id_.size()) by_id_.resize(std::max<size_t>(size_t{name_id} + 1, by_id_.size() * 2));
     std::unique_ptr<Prepared>& prepared = by_id_[name_id];
@@ -35,7 +35,8 @@ class NameCache {
 
  private:
   std::vector<std::unique_ptr<Prepared>> by_id_;
-  Prepared unlisted_;
+  // Apart, since it may be aligned to more than what holds the cache should be.
+  const std::unique_ptr<Prepared> unlisted_ = std::make_unique<Prepared>();
 };
 
 }  // namespace ferret::otlp
