@@ -46,7 +46,7 @@ TEST_F(CudaScope, OfTheMacroIsTimedUnderItsName) {
   const CollectedTrace trace = sessions_.Stop();
   ExpectExactDevices(1, trace);
   const auto timed = Timed(trace);
-  ASSERT_EQ(timed.size(), 1u);
+  ASSERT_EQ(timed.size(), 1u) << DeviceLossesText();
   EXPECT_EQ(timed[0]->name, "gemm");
   EXPECT_EQ(timed[0]->activity_type, ActivityType::kKernel);
   EXPECT_EQ(timed[0]->device_index, 0);
@@ -100,7 +100,7 @@ TEST_F(CudaScope, TellsOfItsLaunchWithTheEventOnTheDevice) {
   const CollectedTrace trace = sessions_.Stop();
   ExpectExactDevices(1, trace);
   const auto timed = Timed(trace);
-  ASSERT_EQ(timed.size(), 1u);
+  ASSERT_EQ(timed.size(), 1u) << DeviceLossesText();
   const auto metadata = timed[0]->metadata();
   for (const char* key : {"grid", "block", "bytes"}) EXPECT_EQ(metadata.count(key), 1u) << key;
 }

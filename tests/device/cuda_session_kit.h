@@ -62,6 +62,17 @@ class CudaSessions {
 inline bool IsTimed(const FunctionEvent& event) { return event.device_type == DeviceType::kCuda && !event.is_synthesized; }
 
 // asked = timed + lost, and as many events on devices as were timed, each of which belongs to a scope that was delivered.
+// Why scopes were not timed, for people: "pool_exhausted 2".
+inline std::string DeviceLossesText() {
+  const DeviceCounts counts = DeviceLosses();
+  std::string text;
+  for (size_t i = 0; i < kDeviceLossCount; ++i) {
+    const DeviceLoss reason = static_cast<DeviceLoss>(i);
+    if (counts[reason] > 0) text += std::string(DeviceLossText(reason)) + " " + std::to_string(counts[reason]) + " ";
+  }
+  return text;
+}
+
 inline void ExpectExactDevices(uint64_t asked, const CollectedTrace& trace) {
   const DeviceCounts counts = DeviceLosses();
   EXPECT_TRUE(trace.complete());
