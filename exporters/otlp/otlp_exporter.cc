@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/resource/resource.h"
-#include "runtime/export/file/target_path.h"
 #include "runtime/export/file/run_id.h"
+#include "runtime/export/file/target_path.h"
 
 namespace ferret {
 namespace {
@@ -156,8 +156,6 @@ absl::Status OtlpExporter::Export(const EventBatch& batch) {
       traces.Begin(info_);
       begun_ = true;
     }
-  });
-  WithTraces([&](auto& traces) {
     for (const FunctionEvent& event : batch.events) {
       traces.AddEvent(event, durations_ ? Measure(event) : DurationSeries::Id());
       latest_ns_ = std::max(latest_ns_, event.end_ns);

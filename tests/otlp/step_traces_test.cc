@@ -3,152 +3,18 @@
 //
 // Runs of several steps, as traces: what is sent, where it is, and what it names.
 
-#include "exporters/otlp/steps/step_traces.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "tests/otlp/decoded.h"
+#include "tests/otlp/step_traces_kit.h"
 
 namespace ferret::otlp {
 namespace {
-
-std::string Bytes(const TraceId& id) { return {id.data(), id.size()}; }
-std::string Bytes(SpanId id) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(id >> shift);
-  return bytes;
-}
-
-// Steps of a run, sent in both forms.
-class Traces {
- public:
-  explicit Traces(OtlpConfig config = {})
-      : ids(KeyOf(TestInfo(), kRunId)),
-        resource_(TestInfo(), kRunId, "python3", {}),
-        proto_(ids, config, resource_, {[this](RequestBody body) { Take(Decode(std::string(body.bytes)), body, &spans); },
-                                        [this](const TraceId& trace, const HeldSpan& span) {
-                                          exemplars[span.series.series.slot].push_back(Bytes(trace) + Bytes(span.id));
-                                        },
-                                        nullptr}),
-        json_(ids, config, resource_,
-              {[this](RequestBody body) { Take(DecodeJson(std::string(body.bytes)), body, &from_json); }, nullptr,
-               nullptr}) {
-    proto_.Begin(TestInfo());
-    json_.Begin(TestInfo());
-  }
-
-  // Times are in us since the start.
-  FunctionEvent Event(std::string_view name, int64_t start_us, int64_t end_us, int64_t parent = 0) {
-    FunctionEvent event;
-    event.id = ++last_id;
-    event.parent_id = parent;
-    event.name = name;
-    event.start_ns = kStartNs + start_us * 1000;
-    event.end_ns = kStartNs + end_us * 1000;
-    event.thread = 1;
-    event.device_resource_id = 917;
-    return event;
-  }
-  void Add(const FunctionEvent& event, uint32_t slot = 0) {
-    DurationSeries::Id series;
-    series.series.slot = slot;
-    proto_.AddEvent(event, series);
-    json_.AddEvent(event, series);
-  }
-  int64_t Op(int64_t start_us, int64_t end_us, int64_t parent = 0) {
-    Add(Event("aten::mm", start_us, end_us, parent));
-    return last_id;
-  }
-  void Step(int64_t number, int64_t start_us, int64_t end_us) {
-    EventDetails details;
-    const std::string name = "ProfilerStep#" + std::to_string(number);
-    details.trace_name = name;
-    FunctionEvent event = Event("ProfilerStep*", start_us, end_us);
-    event.details = &details;
-    Add(event);
-  }
-  // Time goes by, until the steps so far are over.
-  void Settle() {
-    now_ += std::chrono::seconds(1);
-    proto_.Note({}, now_);
-    json_.Note({}, now_);
-  }
-  void Moments(const EventBatch& batch) {
-    proto_.AddMoments(batch);
-    json_.AddMoments(batch);
-  }
-  // What does not fit is not the same in both forms.
-  void End(bool fits = true) {
-    proto_.End({}, 0, kStartNs);
-    json_.End({}, 0, kStartNs);
-    if (!fits) return;
-    ASSERT_EQ(spans.size(), from_json.size());
-    for (size_t i = 0; i < spans.size(); ++i) {
-      ASSERT_EQ(spans[i].SerializeAsString(), from_json[i].SerializeAsString()) << spans[i].DebugString();
-    }
-  }
-
-  // The span of an event; it must be there once.
-  DecodedSpan Of(int64_t event) const {
-    DecodedSpan found;
-    int count = 0;
-    for (const DecodedSpan& span : spans) {
-      if (span.span_id() == Bytes(ids.OfEvent(event))) found = span, ++count;
-    }
-    EXPECT_EQ(count, 1);
-    return found;
-  }
-  bool Has(int64_t event) const {
-    for (const DecodedSpan& span : spans) {
-      if (span.span_id() == Bytes(ids.OfEvent(event))) return true;
-    }
-    return false;
-  }
-  DecodedSpan Root(int64_t number) const {
-    for (const DecodedSpan& span : spans) {
-      if (span.trace_id() == Bytes(ids.TraceOfStep(number)) && span.parent_span_id().empty()) return span;
-    }
-    ADD_FAILURE() << "no root of step " << number;
-    return {};
-  }
-  SpanCounts counts() const { return proto_.counts(); }
-  StepTraces<SpanEncoder>& proto() { return proto_; }
-
-  SpanIds ids;
-  int64_t last_id = 0;
-  std::vector<DecodedSpan> spans, from_json;
-  std::vector<size_t> request_spans;
-  std::map<uint32_t, std::vector<std::string>> exemplars;
-
- private:
-  void Take(const Request& request, RequestBody body, std::vector<DecodedSpan>* to) {
-    const std::vector<DecodedSpan> taken = SpansOf(request);
-    EXPECT_EQ(taken.size(), body.spans);
-    EXPECT_GT(body.spans, 0u);
-    if (to == &spans) request_spans.push_back(body.spans);
-    to->insert(to->end(), taken.begin(), taken.end());
-  }
-
-  const Resource resource_;
-  RunnerClock::Time now_;
-  StepTraces<SpanEncoder> proto_;
-  StepTraces<JsonEncoder> json_;
-};
-
-OtlpConfig With(Detail detail) {
-  OtlpConfig config;
-  config.sampling.detail = detail;
-  config.sampling.every = 2;
-  config.sampling.slow = 0;
-  return config;
-}
 
 TEST(StepTraces, AStepIsATraceOfItsOwnWithALinkToTheRun) {
   Traces traces(With(Detail::kAll));
@@ -332,110 +198,6 @@ TEST(StepTraces, WhatIsOutsideOfStepsIsInTheTraceOfTheRun) {
   EXPECT_EQ(traces.Of(after).trace_id(), Bytes(traces.ids.trace_id()));
 }
 
-TEST(StepTraces, AProgramWithoutStepsSendsABoundedPartOfItsDetail) {
-  OtlpConfig config = With(Detail::kSampled);
-  config.sampling.held_bytes = 3 << 20;
-  Traces traces(config);
-  for (int i = 0; i < 100000; ++i) traces.Op(i * 10, i * 10 + 5);
-  traces.End(/*fits=*/false);
-  EXPECT_GT(traces.counts().cut, 0u);
-  EXPECT_GT(traces.counts().sent, 1000u);
-  EXPECT_EQ(traces.counts().sent + traces.counts().cut, 100002u) << "the run and the record, too";
-}
-
-TEST(StepTraces, AStepLargerThanWhatMayWaitIsCutAndSaysSo) {
-  OtlpConfig config = With(Detail::kSampled);
-  config.sampling.held_bytes = 2 << 20;
-  Traces traces(config);
-  traces.Step(1, 0, 1);
-  for (int i = 10; i < 20000; ++i) traces.Op(i, i + 1);
-  traces.Step(2, 10, 30000);
-  traces.End(/*fits=*/false);
-  const uint64_t cut = traces.counts().cut;
-  EXPECT_GT(cut, 0u);
-  EXPECT_EQ(AttributesOf(traces.Root(2).attributes()).at("ferret.spans.cut"), "i:" + std::to_string(cut));
-}
-
-TEST(StepTraces, WithAllDetailAStepTooLargeToWaitIsInTheTraceOfTheRunWithAllItsParents) {
-  OtlpConfig config = With(Detail::kAll);
-  config.sampling.held_bytes = 2 << 20;
-  Traces traces(config);
-  traces.Step(4, 0, 1);
-  traces.Settle();
-  const int64_t step_id = 1000000;
-  for (int i = 0; i < 20000; ++i) traces.Op(10 + i, 11 + i, step_id);
-  traces.last_id = step_id - 1;
-  traces.Step(5, 10, 30000);
-  traces.Settle();
-  traces.Op(40000, 40001);
-  traces.Step(6, 39999, 40010);
-  traces.End(/*fits=*/false);
-  EXPECT_EQ(traces.counts().cut, 0u);
-  EXPECT_EQ(traces.spans.size(), 20006u);
-  const DecodedSpan root = traces.Of(step_id);
-  EXPECT_EQ(root.trace_id(), Bytes(traces.ids.trace_id()));
-  EXPECT_EQ(root.parent_span_id(), Bytes(traces.ids.OfRun()));
-  int ops = 0;
-  for (const DecodedSpan& span : traces.spans) {
-    if (span.name() != "aten::mm" || span.parent_span_id() != root.span_id()) continue;
-    ASSERT_EQ(span.trace_id(), root.trace_id());
-    ++ops;
-  }
-  EXPECT_EQ(ops, 20000);
-  EXPECT_EQ(traces.Root(6).name(), "ProfilerStep") << "later ones have traces of their own again";
-}
-
-TEST(StepTraces, WhatHasWaitedForLongMakesRoomForWhatIsNew) {
-  OtlpConfig config = With(Detail::kSampled);
-  config.sampling.held_bytes = 2 << 20;
-  Traces traces(config);
-  traces.Step(1, 0, 10);
-  traces.Settle();
-  for (int i = 0; i < 50000; ++i) traces.Op(100 + i, 101 + i);  // an evaluation
-  const int64_t first = traces.last_id + 1;
-  for (int i = 0; i < 100; ++i) traces.Op(60000 + i, 60001 + i);
-  traces.Step(2, 60000, 70000);
-  traces.End(/*fits=*/false);
-  for (int64_t id = first; id < first + 100; ++id) EXPECT_EQ(traces.Of(id).trace_id(), traces.Root(2).trace_id());
-}
-
-TEST(StepTraces, MomentsThatHaveWaitedForLongMakeRoomToo) {
-  for (Detail detail : {Detail::kSampled, Detail::kAll}) {
-    OtlpConfig config = With(detail);
-    config.sampling.held_bytes = 1 << 20;
-    Traces traces(config);
-    traces.Step(1, 0, 10);
-    traces.Settle();
-    EventBatch batch;
-    for (int i = 0; i < 1000; ++i) {
-      batch.memory.emplace_back();
-      batch.memory.back().time_ns = kStartNs + 20000 + i;
-    }
-    for (int i = 0; i < 100; ++i) traces.Moments(batch);
-    const int64_t first = traces.last_id + 1;
-    for (int i = 0; i < 100; ++i) traces.Op(60000 + i, 60001 + i);
-    traces.Step(2, 60000, 70000);
-    traces.End(/*fits=*/false);
-    for (int64_t id = first; id < first + 100; ++id) EXPECT_EQ(traces.Of(id).trace_id(), traces.Root(2).trace_id());
-    uint64_t moments = 0;
-    for (const DecodedSpan& span : traces.spans) moments += static_cast<uint64_t>(span.events_size());
-    EXPECT_EQ(moments + traces.counts().cut, 100000u);
-    if (detail == Detail::kAll) {
-      EXPECT_EQ(traces.counts().cut, 0u);
-    }
-  }
-}
-
-TEST(StepTraces, EvenTheSmallestHoldHasRoomForThousands) {
-  OtlpConfig config = With(Detail::kSampled);
-  config.sampling.held_bytes = 1 << 20;
-  Traces traces(config);
-  for (int i = 0; i < 2000; ++i) traces.Op(i, i + 1);
-  traces.Step(0, 0, 3000);
-  traces.End();
-  EXPECT_EQ(traces.counts().cut, 0u);
-}
-
 TEST(StepTraces, KernelsWhoseLauncherIsNotThereAreUnderTheStep) {
   Traces traces(With(Detail::kAll));
   const int64_t step_id = 50;
@@ -500,26 +262,6 @@ TEST(StepTraces, StepsThatOverlapKeepTheirTimes) {
     const DecodedSpan root = traces.Root(number);
     EXPECT_EQ(root.end_time_unix_nano() - root.start_time_unix_nano(), us * 1000u);
   }
-}
-
-TEST(StepTraces, RequestsAreNoLargerThanAllowed) {
-  OtlpConfig config = With(Detail::kAll);
-  config.delivery.batch_spans = 100;
-  Traces traces(config);
-  for (int i = 0; i < 1000; ++i) traces.Op(i, i + 1);
-  traces.Step(0, 0, 2000);
-  traces.End();
-  for (size_t spans : traces.request_spans) EXPECT_LE(spans, 100u);
-  EXPECT_EQ(traces.spans.size(), 1003u);
-  Traces by_bytes([] {
-    OtlpConfig small = With(Detail::kAll);
-    small.delivery.batch_bytes = 5000;
-    return small;
-  }());
-  for (int i = 0; i < 1000; ++i) by_bytes.Op(i, i + 1);
-  by_bytes.Step(0, 0, 2000);
-  by_bytes.End();
-  EXPECT_GT(by_bytes.request_spans.size(), 10u);
 }
 
 TEST(StepTraces, TheRunIsUnderTheSpanThatStartedIt) {
