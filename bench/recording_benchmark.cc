@@ -7,6 +7,7 @@
 //
 //   Floor            two readings of the cycle counter and one 32-byte store into warm memory
 //   Scope, OpScope   Ferret on
+//   ScopeInCrashFile the same, with the chunks in a file in /dev/shm that survives a kill
 //   ScopeDropping    Ferret on, every chunk taken: the scope is counted and nothing else
 //   ScopeOff         Ferret off; EmptyLoop is what is left of the loop without it
 //   Moodycamel       the floor's 32 bytes through a ConcurrentQueue with a producer token, per event
@@ -23,7 +24,9 @@
 
 #include "ferret/scope.h"
 #include "runtime/clock/cpu_clock.h"
+#include "runtime/crash/crash_log.h"
 #include "runtime/drain/drain_thread.h"
+#include "runtime/record/name_table.h"
 #include "runtime/record/recorder.h"
 
 namespace ferret {
@@ -49,9 +52,18 @@ class NullSink final : public internal::BatchSink {
     batch_->Clear();
     return batch_;
   }
-  void Push(std::shared_ptr<EventBatch>) override {}
+  void Push(std::shared_ptr<EventBatch>) override {
+    if (file == nullptr) return;
+    internal::CrashFile::Output output;
+    output.batch = ++batches_;
+    file->SetOutput(0, output);
+  }
+
+  // An exporter that has everything at once.
+  internal::CrashFile* file = nullptr;
 
  private:
+  uint64_t batches_ = 0;
   std::shared_ptr<EventBatch> batch_ = std::make_shared<EventBatch>();
 };
 
@@ -61,28 +73,49 @@ TimePoint Soon() { return std::chrono::steady_clock::now() + std::chrono::second
 // A recording session without exporters. `chunks` small enough and no drain: everything is dropped after a moment.
 class Recording {
  public:
-  Recording(uint32_t chunks, bool draining) {
+  Recording(uint32_t chunks, bool draining, bool in_crash_file = false) {
     Recorder::Config config;
     config.pool.chunks = config.pool.max_chunks = chunks;
+    if (in_crash_file) {
+      internal::CrashFile::Config file;
+      file.directory = "/dev/shm";
+      file.chunk_bytes = config.pool.chunk_bytes;
+      file.chunks = file.min_chunks = chunks;
+      file.name_bytes = internal::NameTable::Global().BytesInFile(1 << 20);
+      file.outputs = 1;
+      const auto created = internal::CrashFile::Create(file);
+      if (!created.ok()) std::abort();
+      sink_.file = *created;
+    }
     recorder_ = Recorder::Create(config);
     if (recorder_ == nullptr) std::abort();
+    if (in_crash_file && (!sink_.file->TakeNamesAndChunks(&recorder_->pool()).ok() || !sink_.file->Publish().ok())) {
+      std::abort();
+    }
     recorder_->Start(CheckCycleCounter().fit);
     if (!draining) return;
     DrainThread::Config drain;
     drain.cycle_counter = Recorder::uses_cycle_counter();
     drain.wall_offset_ns = WallOffsetNs();
+    if (in_crash_file) {
+      log_ = std::make_unique<internal::CrashLog>(sink_.file);
+      drain.crash_log = log_.get();
+      drain.builder.cuts = drain.builder.chunk_ids = true;
+    }
     drain_ = std::make_unique<DrainThread>(drain, recorder_, &sink_);
     drain_->Start();
   }
   ~Recording() {
     Recorder::Stop();
     if (drain_ != nullptr) drain_->Finish(Soon());
+    if (sink_.file != nullptr) sink_.file->Remove(false);
   }
   void Empty() { drain_->Flush(Soon()); }
 
  private:
   Recorder* recorder_;
   NullSink sink_;
+  std::unique_ptr<internal::CrashLog> log_;
   std::unique_ptr<DrainThread> drain_;
 };
 
@@ -120,6 +153,11 @@ void Floor(benchmark::State& state) {
 
 void Scope(benchmark::State& state) {
   Recording recording(1024, true);
+  Bursts(state, [] { FERRET_SCOPE("burst"); }, [&] { recording.Empty(); });
+}
+
+void ScopeInCrashFile(benchmark::State& state) {
+  Recording recording(1024, true, true);
   Bursts(state, [] { FERRET_SCOPE("burst"); }, [&] { recording.Empty(); });
 }
 
@@ -180,6 +218,7 @@ void MutexVector(benchmark::State& state) {
 
 BENCHMARK(Floor)->UseManualTime();
 BENCHMARK(Scope)->UseManualTime();
+BENCHMARK(ScopeInCrashFile)->UseManualTime();
 BENCHMARK(OpScope)->UseManualTime();
 BENCHMARK(DynamicNameHit)->UseManualTime();
 BENCHMARK(ScopeDropping)->UseManualTime();

@@ -46,6 +46,8 @@ def recording(folder, runs):
                        ("MutexVector", "mutex and vector per event")):
         time = median(rows, name, "real_time")
         yield text, f"{time:.1f} ns", f"{time / floor:.2f} x floor"
+    kept = median(rows, "ScopeInCrashFile", "real_time")
+    yield "scope, on, in a crash file", f"{kept:.1f} ns", f"{kept / median(rows, 'Scope', 'real_time'):.2f} x in memory"
     off = median(rows, "ScopeOff", "real_time")
     yield "scope, off", f"{off:.2f} ns", f"{off - empty:+.2f} ns over an empty loop"
 

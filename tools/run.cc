@@ -25,6 +25,7 @@
 #include "runtime/session/environment.h"
 #include "runtime/session/run_report.h"
 #include "tools/child_process.h"
+#include "tools/recover.h"
 #include "tools/run_environment.h"
 #include "tools/run_summary.h"
 
@@ -41,6 +42,7 @@ enum class Torch {
 
 struct Request {
   std::optional<std::string> exporters;
+  std::optional<std::string> flight;
   Torch torch = Torch::kIfThere;
   bool help = false;
   char** command = nullptr;
@@ -67,6 +69,11 @@ absl::StatusOr<Request> ParseArguments(char** arguments) {
       request.exporters = *arguments;
     } else if (absl::ConsumePrefix(&argument, "--export=")) {
       request.exporters = std::string(argument);
+    } else if (argument == "--flight") {
+      if (*++arguments == nullptr) return absl::InvalidArgumentError("--flight needs a value");
+      request.flight = *arguments;
+    } else if (absl::ConsumePrefix(&argument, "--flight=")) {
+      request.flight = std::string(argument);
     } else if (argument == "--torch") {
       request.torch = Torch::kYes;
     } else if (argument == "--no-torch") {
@@ -81,6 +88,9 @@ absl::StatusOr<Request> ParseArguments(char** arguments) {
   if (*arguments == nullptr) return absl::InvalidArgumentError("no command");
   if (request.exporters.has_value() && request.exporters->empty()) {
     return absl::InvalidArgumentError("--export needs a value");
+  }
+  if (request.flight.has_value() && request.flight->empty()) {
+    return absl::InvalidArgumentError("--flight needs a value");
   }
   request.command = arguments;
   return request;
@@ -139,6 +149,7 @@ absl::Status Prepare(const Request& request, const std::string& run_id, const st
   } else if (!RecordingRequested([&](const char* name) { return environment->Get(name); })) {
     environment->Set("FERRET_EXPORT", kDefaultExport);
   }
+  if (request.flight.has_value()) environment->Set("FERRET_FLIGHT", *request.flight);
   environment->Set("FERRET_RUN_ID", run_id);
   environment->Set("FERRET_RUN_REPORT", report);
   // Better no run than a long one that each process refuses to record.
@@ -163,12 +174,14 @@ absl::Status Prepare(const Request& request, const std::string& run_id, const st
 }  // namespace
 
 const char kRunUsage[] =
-    "usage: ferret run [--export SPEC] [--torch | --no-torch] [--] COMMAND [ARGUMENT]...\n"
+    "usage: ferret run [--export SPEC] [--flight SPEC] [--torch | --no-torch] [--] COMMAND [ARGUMENT]...\n"
     "\n"
     "Runs COMMAND with recording turned on and ends as it ends.\n"
     "\n"
     "  --export SPEC  where the events go, as in FERRET_EXPORT; without it what FERRET_EXPORT says,\n"
     "                 or else chrome_trace:trace-%p.json.gz\n"
+    "  --flight SPEC  keep only the latest events and write them when something asks for it, as FERRET_FLIGHT: 30s, 64M,\n"
+    "                 last=30s,slow=2x,signal=USR2\n"
     "  --torch        fail if programs that use PyTorch could not be recorded\n"
     "  --no-torch     record only programs that are built with Ferret: preload nothing\n";
 
@@ -202,7 +215,16 @@ int Run(char** arguments) {
     return result.start_error == ENOENT ? 127 : 126;
   }
   if (!report->path().empty()) {
-    for (const std::string& line : FinishRun(report->Read(), run_id)) Say(line);
+    // Before the files of killed processes get their names: these are gone on with.
+    RecoverRequest recover;
+    recover.quiet = true;
+    bool told = false;
+    for (const RunReport::CrashFile& file : report->Read().crash_files) {
+      if (access(file.path.c_str(), F_OK) != 0) continue;
+      RecoverFile(file.path, recover);
+      told = true;
+    }
+    for (const std::string& line : FinishRun(report->Read(), run_id, told)) Say(line);
   }
   // Now: ending by a signal runs no destructor.
   report.reset();

@@ -63,7 +63,7 @@ std::string Finished(const std::vector<RunReport::Closed>& closed) {
 
 }  // namespace
 
-std::vector<std::string> FinishRun(const RunReport& report, const std::string& run_id) {
+std::vector<std::string> FinishRun(const RunReport& report, const std::string& run_id, bool told) {
   std::vector<std::string> rescued;
   std::vector<std::string> running;
   std::vector<std::string> failed;
@@ -84,8 +84,10 @@ std::vector<std::string> FinishRun(const RunReport& report, const std::string& r
   if (!finished.empty()) lines.push_back(finished);
   if (!rescued.empty()) lines.push_back(absl::StrCat(List(rescued), ": cut short, the process was killed"));
   if (!running.empty()) lines.push_back(absl::StrCat(List(running), ": still being written"));
-  lines.insert(lines.end(), failed.begin(), failed.end());
-  if (lines.empty()) lines.push_back("nothing was recorded");
+  constexpr size_t kMostFailed = 4;
+  for (size_t i = 0; i < std::min(failed.size(), kMostFailed); ++i) lines.push_back(failed[i]);
+  if (failed.size() > kMostFailed) lines.push_back(absl::StrCat("and ", failed.size() - kMostFailed, " more like these"));
+  if (lines.empty() && !told) lines.push_back("nothing was recorded");
   return lines;
 }
 

@@ -14,8 +14,9 @@
 namespace ferret {
 
 // Gives the files of killed processes their names. Returns what to print, one line for each outcome that occurred:
-// finished, finished here, still being written, failed; or that nothing was recorded.
-std::vector<std::string> FinishRun(const RunReport& report, const std::string& run_id);
+// finished, finished here, still being written, failed; or that nothing was recorded, unless what became of
+// crash files was `told`.
+std::vector<std::string> FinishRun(const RunReport& report, const std::string& run_id, bool told = false);
 
 }  // namespace ferret
 

@@ -11,7 +11,6 @@
 #include <link.h>
 #include <pthread.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -27,6 +26,7 @@
 #include "adapters/torch/torch_api.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/internal/hot_path.h"
+#include "runtime/threads/stderr_line.h"
 
 namespace ferret::torch_adapter {
 namespace {
@@ -37,25 +37,39 @@ std::mutex& Mutex() {
   return *mutex;
 }
 at::CallbackHandle g_callback = at::INVALID_CALLBACK_HANDLE;
+uint32_t g_callback_wants = 0;  // what it was registered for
 bool g_exiting = false;
 bool g_scheduled = false;
+// In a forked child that has not started a session: PyTorch's list is left as it was inherited, the callback with it. Its
+// lock may be one that another thread held, which is not there.
+bool g_asleep = false;
+
+// Whether there is nothing to do about a change of that kind.
+bool IsSilent(bool goes_on) {
+  if (g_exiting || (g_asleep && !goes_on)) return true;
+  g_asleep = false;
+  return false;
+}
 
 void SetCallback(bool registered) {
   try {
+    const uint32_t wants = internal::g_switch.wants.load(std::memory_order_relaxed);
+    // A forked child has inherited its parent's, which may be one for other details.
+    if (g_callback != at::INVALID_CALLBACK_HANDLE && (!registered || wants != g_callback_wants)) {
+      at::removeCallback(g_callback);
+      g_callback = at::INVALID_CALLBACK_HANDLE;
+    }
     if (registered && g_callback == at::INVALID_CALLBACK_HANDLE) {
-      const uint32_t wants = internal::g_switch.wants.load(std::memory_order_relaxed);
       // Inputs only if they are wanted, outputs and ids never: PyTorch then need not even collect them.
       const bool marks = NeedsMarks(wants) && HasCudaStreams();
       at::RecordFunctionCallback callback(
           marks ? &OnBeginWithMarks : NeedsDetails(wants) ? &OnBeginWithDetails : &OnBegin,
           marks ? &OnEndWithMarks : &OnEnd);
       g_callback = at::addGlobalCallback(callback.needsInputs(NeedsInputs(wants)));
-    } else if (!registered && g_callback != at::INVALID_CALLBACK_HANDLE) {
-      at::removeCallback(g_callback);
-      g_callback = at::INVALID_CALLBACK_HANDLE;
+      g_callback_wants = wants;
     }
   } catch (...) {  // no memory for PyTorch's list
-    std::fputs("ferret: PyTorch refused the callback; its operators are not recorded\n", stderr);
+    WriteStderrLine("PyTorch refused the callback; its operators are not recorded");
   }
 }
 
@@ -67,7 +81,7 @@ void Prepare(uint32_t wants) {
   const auto tell = [](bool& told, const char* what, const std::string& reason) {
     if (reason.empty() || told) return;
     told = true;
-    std::fprintf(stderr, "ferret: %s: %s\n", what, reason.c_str());
+    WriteStderrLine(what + (": " + reason));
   };
   if ((wants & internal::kWantStacks) != 0) tell(told_of_stacks, "call stacks are not recorded", PrepareStacks());
   if ((wants & internal::kWantMemory) != 0) {
@@ -87,7 +101,7 @@ void PrepareSession() { Prepare(internal::g_switch.wants.load(std::memory_order_
 
 void OnSession(bool recording) {
   std::lock_guard<std::mutex> lock(Mutex());
-  if (g_exiting) return;
+  if (IsSilent(recording)) return;
   if (recording && !g_scheduled) PrepareSession();
   SetCallback(recording);
 }
@@ -95,23 +109,33 @@ void OnSession(bool recording) {
 // Comes before any window of the schedule.
 void OnSchedule(bool on) {
   std::lock_guard<std::mutex> lock(Mutex());
-  if (g_exiting) return;
+  if (IsSilent(on)) return;
   g_scheduled = on;
   if (on) PrepareSession();
 }
 
-// Another thread may have held the lock, or PyTorch's, which is not there in the child: it leaves both alone.
-void OnFork() {
+// Not waited for: whoever holds it may be waiting for Python's lock, which the thread that forks may have.
+// Each thread's own: since glibc 2.36 several may be in these handlers at once.
+thread_local bool t_held_by_fork = false;
+void BeforeFork() { t_held_by_fork = Mutex().try_lock(); }
+void AfterForkInParent() {
+  if (t_held_by_fork) Mutex().unlock();
+}
+
+// A callback that another thread was about to register, or to remove, may be there or not: such a child is left alone.
+void AfterForkInChild() {
+  g_exiting |= !t_held_by_fork;
+  g_asleep = true;
+  g_scheduled = false;
   new (&Mutex()) std::mutex;
-  g_exiting = true;
-  ForgetStepCounterInChild();
+  ForgetStepCounterInChild(!t_held_by_fork);
 }
 
 // PyTorch's list of callbacks is about to be destroyed, and threads that still run go on reading it: an empty list does
 // them no harm, what was in it would. The session stops later, and leaves the list alone.
 void OnExit() {
   std::lock_guard<std::mutex> lock(Mutex());
-  if (g_exiting) return;  // a forked child
+  if (g_exiting || g_asleep) return;
   g_exiting = true;
   SetCallback(false);
   RemoveStepCounterForGood();
@@ -133,18 +157,18 @@ bool IsSecondCopy() {
 __attribute__((constructor)) void Load() {
   const std::string refusal = CheckTorchVersion(kBuiltForTorch, RunningTorch());
   if (!refusal.empty()) {
-    std::fprintf(stderr, "ferret: %s\n", refusal.c_str());
+    WriteStderrLine(refusal);
     return;
   }
   if (IsSecondCopy()) {
-    std::fputs("ferret: libferret_torch.so is loaded twice; the second copy records nothing\n", stderr);
+    WriteStderrLine("libferret_torch.so is loaded twice; the second copy records nothing");
     return;
   }
   // Makes PyTorch construct its list, so that the handler below is registered later and hence runs earlier.
   at::hasGlobalCallbacks();
   std::atexit(&OnExit);
   internal::SetThreadIdProvider(&at::RecordFunction::currentThreadId);
-  pthread_atfork(nullptr, nullptr, &OnFork);
+  pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   internal::AddStepObserver(&OnSchedule);
   internal::AddSessionObserver(&OnSession);
   InstallStepCounter();

@@ -59,7 +59,7 @@ internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_a
 }
 
 std::unique_ptr<OpContext> BeginContext(const at::RecordFunction& fn) {
-  // False in a forked child, which inherits the callback, and for a moment around start and stop.
+  // 0 in a forked child that records nothing but inherits the callback, and for a moment around start and stop.
   const uint32_t epoch = internal::CurrentEpoch();
   if (epoch == 0) return nullptr;
   // First, so that what it may cost lies outside of the scope.
@@ -75,7 +75,9 @@ std::unique_ptr<OpContext> BeginContext(const at::RecordFunction& fn) {
 // Details and marks go to the innermost open scope of the thread, which an asynchronous one never is.
 bool IsInnermost(const OpContext& context) { return !context.is_async; }
 
+// The callback of a forked child is its parent's, but a child has no marks.
 bool WantsMarks(const at::RecordFunction& fn, uint32_t wants) {
+  if (!NeedsMarks(wants)) return false;
   if (fn.scope() == at::RecordScope::USER_SCOPE) return true;
   if ((wants & internal::kWantCudaOps) == 0) return false;
   if (fn.scope() != at::RecordScope::FUNCTION && fn.scope() != at::RecordScope::BACKWARD_FUNCTION) return false;

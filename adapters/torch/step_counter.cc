@@ -3,7 +3,6 @@
 
 #include "adapters/torch/step_counter.h"
 
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -12,6 +11,7 @@
 #include "adapters/torch/torch_api.h"
 #include "ferret/internal/adapter.h"
 #include "ferret/internal/record_format.h"
+#include "runtime/threads/stderr_line.h"
 
 namespace ferret::torch_adapter {
 namespace {
@@ -41,6 +41,8 @@ std::mutex& Mutex() {
 at::CallbackHandle g_callback = at::INVALID_CALLBACK_HANDLE;
 bool g_counting = false;
 bool g_exiting = false;
+// In a forked child that has not started a session: PyTorch's list is left as it was inherited.
+bool g_asleep = false;
 
 void Remove() {
   if (g_callback != at::INVALID_CALLBACK_HANDLE) at::removeCallback(g_callback);
@@ -56,12 +58,14 @@ void Renew() {
     g_callback = at::addGlobalCallback(at::RecordFunctionCallback(&OnAnnotationBegin, &OnAnnotationEnd)
                                            .scopes({at::RecordScope::USER_SCOPE}));
   } catch (...) {  // no memory for PyTorch's list
-    std::fputs("ferret: PyTorch refused the callback; optimizers' steps are not counted\n", stderr);
+    WriteStderrLine("PyTorch refused the callback; optimizers' steps are not counted");
   }
 }
 
 void OnCounting(bool counting) {
   std::lock_guard<std::mutex> lock(Mutex());
+  if (g_asleep && !counting) return;
+  g_asleep = false;
   g_counting = counting;
   Renew();
 }
@@ -86,9 +90,11 @@ void RemoveStepCounterForGood() {
   g_exiting = true;
 }
 
-void ForgetStepCounterInChild() {
+void ForgetStepCounterInChild(bool for_good) {
   new (&Mutex()) std::mutex;  // another thread may have held it
-  g_exiting = true;
+  g_counting = false;
+  g_asleep = true;
+  g_exiting |= for_good;
 }
 
 }  // namespace ferret::torch_adapter

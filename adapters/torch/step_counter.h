@@ -16,8 +16,8 @@ void InstallStepCounter();
 // From here on PyTorch's list of callbacks is not touched any more.
 void RemoveStepCounterForGood();
 
-// In a forked child: nothing is counted in it.
-void ForgetStepCounterInChild();
+// In a forked child: nothing is counted in it before it starts a session; `for_good`: nor then.
+void ForgetStepCounterInChild(bool for_good);
 
 }  // namespace ferret::torch_adapter
 

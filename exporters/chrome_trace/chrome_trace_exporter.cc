@@ -12,6 +12,7 @@
 #include "runtime/export/file/output_path.h"
 #include "runtime/export/file/run_id.h"
 #include "runtime/export/file/target_path.h"
+#include "runtime/export/file/text_prefix.h"
 
 namespace ferret {
 namespace {
@@ -60,7 +61,7 @@ absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
   if (file_ == nullptr) {
     const bool only_threads = batch.events.empty() && batch.instants.empty() && batch.memory.empty() && batch.links.empty();
     if (only_threads) return absl::OkStatus();
-    absl::Status begun = BeginPart(1);
+    absl::Status begun = BeginPart(std::max(1, state_.part));
     if (!begun.ok()) {
       last_sequence_ = 0;  // this batch is a gap
       return begun;
@@ -68,6 +69,10 @@ absl::Status ChromeTraceExporter::Export(const EventBatch& batch) {
   } else if (file_->backlog_bytes() > 0) {
     absl::Status written = file_->Retry();
     ForgetWritten();
+    if (absl::IsDataLoss(written)) {
+      LosePart();
+      written = BeginPart(std::max(1, state_.part));
+    }
     if (!written.ok()) {
       last_sequence_ = 0;  // this batch is a gap
       return written;
@@ -135,7 +140,7 @@ void ChromeTraceExporter::WriteAsync(const FunctionEvent& event) {
 }
 
 absl::Status ChromeTraceExporter::Flush(const ExportProgress& progress, absl::Time) {
-  state_.progress = progress;
+  SetProgress(progress);
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status written = WritePiece();
   if (!written.ok()) return written;
@@ -143,18 +148,29 @@ absl::Status ChromeTraceExporter::Flush(const ExportProgress& progress, absl::Ti
 }
 
 absl::Status ChromeTraceExporter::Close(const ExportProgress& progress, absl::Time) {
-  state_.progress = progress;
+  SetProgress(progress);
+  if (file_ == nullptr && info_.continued.text_bytes > 0) {
+    if (absl::Status begun = BeginPart(1); !begun.ok()) return begun;
+  }
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status status = WritePiece();
   const absl::Status finished = FinishFile();
   if (status.ok()) status = finished;
-  destination_ = ShownPath(file_->path(), directory_);
+  if (file_ != nullptr) destination_ = ShownPath(file_->path(), directory_);
   file_.reset();
   if (status.ok()) status = deferred_error_;
   return status;
 }
 
+// Parts are begun at sizes, not where something is durable.
+std::optional<DurableOutput> ChromeTraceExporter::Durable() const {
+  const bool can_go_on = file_ != nullptr && !file_->is_stream() && options_.max_part_bytes == 0;
+  if (!can_go_on || file_->backlog_bytes() > 0 || !buffer_.empty()) return std::nullopt;
+  return DurableOutput{file_->temporary_path(), file_->path(), file_->text_bytes(), state_.events};
+}
+
 std::string ChromeTraceExporter::PathOf(int part) const {
+  if (!info_.continued.path.empty()) return info_.continued.final_path;
   PathContext context;
   context.pid = info_.pid;
   context.rank = info_.rank;
@@ -164,7 +180,9 @@ std::string ChromeTraceExporter::PathOf(int part) const {
   const std::string as_asked = ExpandPath(target_, context);
   if (IsStreamTarget(as_asked)) return as_asked;  // ranks may share /dev/null
   context.has_rank = info_.has_rank;
+  context.in_forked_child = info_.in_forked_child;
   context.split = options_.max_part_bytes > 0;
+  context.label = info_.label;
   return ExpandPath(target_, context);
 }
 
@@ -195,11 +213,7 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   if (part > 1) arrows_from_ns_ = std::max(arrows_from_ns_, state_.span_end_ns);
   longest_tail_ = 0;
 
-  // The head on its own: it fits into a page, so the file begins as a document.
-  const std::string head = chrome_trace::TraceHead(info_, run_id_);
-  absl::Status written = file_->Append(head, Tail());
-  waiting_.push_back({});
-  ForgetWritten();
+  const absl::Status written = part == 1 && info_.continued.text_bytes > 0 ? WriteContinued() : WriteHead();
   buffer_.Reset(file_->text_bytes(), file_->keeps_units_in_pages());
   writer_->ResetIndex();
   device_rows_->BeginPart();
@@ -210,6 +224,25 @@ absl::Status ChromeTraceExporter::BeginPart(int part) {
   return written;
 }
 
+absl::Status ChromeTraceExporter::WriteHead() {
+  // On its own: it fits into a page, so the file begins as a document.
+  const absl::Status written = file_->Append(chrome_trace::TraceHead(info_, run_id_), Tail());
+  waiting_.push_back({});
+  ForgetWritten();
+  return written;
+}
+
+absl::Status ChromeTraceExporter::WriteContinued() {
+  state_.events = info_.continued.events;
+  handed_over_.events = state_.events;
+  return ReadTextPrefix(info_.continued.path, info_.continued.text_bytes, [this](std::string_view piece) {
+    const absl::Status written = file_->Append(piece, Tail());
+    waiting_.push_back({});
+    ForgetWritten();
+    return written;
+  });
+}
+
 void ChromeTraceExporter::EndPartIfFull() {
   const bool written = WritePiece().ok();
   part_is_full_ = false;  // if no new part can be begun, this one grows by a piece until the next attempt
@@ -217,6 +250,12 @@ void ChromeTraceExporter::EndPartIfFull() {
 }
 
 absl::Status ChromeTraceExporter::WritePiece() {
+  // Flushing adds nothing to what waits: a disk may be full for hours.
+  if (buffer_.empty() && file_->backlog_pieces() > 0) {
+    const absl::Status written = file_->Retry();
+    ForgetWritten();
+    if (!written.ok()) return written;
+  }
   absl::Status status = file_->Append(buffer_.piece(), Tail());
   buffer_.Clear();
   waiting_.push_back({state_.events - handed_over_.events, attempts_ - handed_over_.attempts});
@@ -234,7 +273,11 @@ void ChromeTraceExporter::ForgetWritten() {
 absl::Status ChromeTraceExporter::FinishFile() {
   absl::Status status = file_->Finish(Tail());
   ForgetWritten();
-  if (status.ok() || waiting_.empty()) return status;
+  if (status.ok()) return status;
+  if (absl::IsDataLoss(status)) {
+    LosePart();
+    return status;
+  }
   for (const Waiting& piece : waiting_) {
     state_.events -= piece.events;
     state_.progress.lost[LossReason::kExporterFailed] += piece.attempts;
@@ -243,6 +286,21 @@ absl::Status ChromeTraceExporter::FinishFile() {
   waiting_.clear();
   file_->FinishWithoutBacklog(Tail()).IgnoreError();
   return status;
+}
+
+// The file with what was in it is gone: all of it is lost, also what waits.
+void ChromeTraceExporter::LosePart() {
+  file_->Discard();
+  file_.reset();
+  not_delivered_ += attempts_;
+  state_.progress.lost[LossReason::kExporterFailed] += attempts_;
+  state_.events = attempts_ = 0;
+  waiting_.clear();
+}
+
+void ChromeTraceExporter::SetProgress(const ExportProgress& progress) {
+  state_.progress = progress;
+  state_.progress.lost[LossReason::kExporterFailed] += not_delivered_;
 }
 
 // Never shorter than the one before: a tail that shrinks would have to be cut off, with its end missing until then.

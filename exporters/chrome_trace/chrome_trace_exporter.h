@@ -10,7 +10,8 @@
 // events have tracks of their own, so that slices always nest; one event a line; devices' properties come last.
 //
 // A batch is in the file or in memory when Export returns OK. While something waits in memory because the disk takes
-// nothing, further batches are refused, so that memory stays bounded and the loss is counted.
+// nothing, further batches are refused, so that memory stays bounded and the loss is counted. If somebody else removes the
+// file or cuts it short, what was in it is counted as lost, and the next batch begins the document anew.
 
 #ifndef FERRET_EXPORTERS_CHROME_TRACE_CHROME_TRACE_EXPORTER_H_
 #define FERRET_EXPORTERS_CHROME_TRACE_CHROME_TRACE_EXPORTER_H_
@@ -66,6 +67,7 @@ class ChromeTraceExporter final : public Exporter {
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
   std::string Destination() const override { return destination_; }
   uint64_t NotDelivered() const override { return not_delivered_; }
+  std::optional<DurableOutput> Durable() const override;
 
  private:
   struct Thread {
@@ -74,10 +76,15 @@ class ChromeTraceExporter final : public Exporter {
   };
 
   std::string PathOf(int part) const;
+  // The beginning of the first part: a head of its own, or what a killed process has written of it.
+  absl::Status WriteHead();
+  absl::Status WriteContinued();
   absl::Status BeginPart(int part);
   void EndPartIfFull();
   absl::Status WritePiece();
   absl::Status FinishFile();
+  void LosePart();
+  void SetProgress(const ExportProgress& progress);
   void ForgetWritten();
   std::string Tail();
 

@@ -116,6 +116,7 @@ std::string TraceTail(const SessionInfo& info, const TraceState& state) {
   absl::StrAppend(&tail, "    {\"name\": \"Ferret Record\", \"ph\": \"i\", \"s\": \"g\", \"pid\": \"\", \"tid\": \"\"",
                   ", \"ts\": ", Micros(end_ns - base), ", \"args\": {\"events\": ", state.events, ", ");
   if (state.part > 0) absl::StrAppend(&tail, "\"part\": ", state.part, ", ");
+  if (progress.events_discarded > 0) absl::StrAppend(&tail, "\"events_discarded\": ", progress.events_discarded, ", ");
   absl::StrAppend(&tail, "\"events_built\": ", progress.events_built, ", \"lost\": {", Losses(progress.lost),
                   "}, \"links_made\": ", progress.links_made, ", \"links_evicted\": ", progress.links_evicted,
                   ", \"links_unmatched\": ", progress.links_unmatched, ", \"links_hurried\": ", progress.links_hurried,

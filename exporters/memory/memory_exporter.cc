@@ -4,10 +4,12 @@
 #include "exporters/memory/memory_exporter.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/threads/never_destroyed.h"
 
 namespace ferret {
 namespace {
@@ -15,15 +17,12 @@ namespace {
 // How many of `offered` elements fit behind `present` ones.
 size_t Room(size_t present, size_t offered, size_t max) { return std::min(offered, max - std::min(present, max)); }
 
-// Leaked: sessions may stop after static objects are gone.
-std::mutex& LatestMutex() {
-  static std::mutex* const mutex = new std::mutex;
-  return *mutex;
-}
-std::shared_ptr<MemoryCollector>& Latest() {
-  static auto* const latest = new std::shared_ptr<MemoryCollector>;
-  return *latest;
-}
+// Sessions may stop after static objects are gone.
+struct LatestCollector {
+  std::mutex mutex;
+  std::shared_ptr<MemoryCollector> collector;
+};
+NeverDestroyed<LatestCollector> g_latest;
 
 }  // namespace
 
@@ -177,8 +176,8 @@ void MemoryCollector::CorrectForwardThreads(CollectedTrace* trace) {
 
 absl::Status MemoryExporter::Open(const SessionInfo& info) {
   if (is_own_) {
-    std::lock_guard<std::mutex> lock(LatestMutex());
-    Latest() = collector_;
+    std::lock_guard<std::mutex> lock(g_latest.object.mutex);
+    g_latest.object.collector = collector_;
   }
   std::lock_guard<std::mutex> lock(collector_->mutex_);
   collector_->trace_.info = info;
@@ -205,8 +204,12 @@ absl::Status MemoryExporter::Close(const ExportProgress& progress, absl::Time) {
 }
 
 std::shared_ptr<MemoryCollector> LatestMemoryCollector() {
-  std::lock_guard<std::mutex> lock(LatestMutex());
-  return Latest();
+  std::lock_guard<std::mutex> lock(g_latest.object.mutex);
+  return g_latest.object.collector;
+}
+
+void ForgetLatestMemoryCollectorInChild() {
+  new (&g_latest.object) LatestCollector;  // another thread may have held the mutex
 }
 
 absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpec& spec) {

@@ -119,6 +119,8 @@ absl::StatusOr<std::unique_ptr<Exporter>> CreateMemoryExporter(const ExporterSpe
 
 // The collector of the exporter from CreateMemoryExporter that was last opened; null if there was none.
 std::shared_ptr<MemoryCollector> LatestMemoryCollector();
+// In a forked child: what the parent collected is the parent's. Allocates and frees nothing.
+void ForgetLatestMemoryCollectorInChild();
 
 }  // namespace ferret
 

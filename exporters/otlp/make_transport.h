@@ -15,6 +15,10 @@
 
 namespace ferret::otlp {
 
+// Loads what they need for the enabled signals. On the thread that starts the session, so that no exporter's thread is in
+// the middle of it when the program forks: the child would wait for that. What is missing MakeTransport says.
+void LoadTransports(const OtlpConfig& config);
+
 // For those of the enabled signals that have this protocol. Connects to nothing. An error says what is missing on this
 // machine, or what is wrong with a URL, a header or a file.
 // The clock lives as long as the process.

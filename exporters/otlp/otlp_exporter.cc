@@ -21,11 +21,6 @@ using otlp::Signal;
 
 constexpr Signal kSignals[] = {Signal::kTraces, Signal::kMetrics};
 
-RunnerClock* RealClock() {
-  static RunnerClock* const clock = new RunnerClock;  // leaked: a sender that was left behind may read it
-  return clock;
-}
-
 const char* ErrorType(otlp::SendOutcome::Kind kind) {
   switch (kind) {
     case otlp::SendOutcome::Kind::kDelivered: return "";
@@ -42,13 +37,14 @@ Form FormOf(Protocol protocol) { return protocol == Protocol::kHttpJson ? Form::
 }  // namespace
 
 OtlpExporter::OtlpExporter(OtlpOptions options)
-    : options_(std::move(options)), clock_(options_.clock != nullptr ? options_.clock : RealClock()) {}
+    : options_(std::move(options)), clock_(options_.clock != nullptr ? options_.clock : RealRunnerClock()) {}
 
 absl::StatusOr<std::unique_ptr<Exporter>> OtlpExporter::Create(const ExporterSpec& spec) {
   OtlpOptions options;
   absl::StatusOr<otlp::OtlpConfig> config = otlp::ReadOtlpConfig(spec, otlp::ProcessEnvironment());
   if (!config.ok()) return config.status();
   options.config = *std::move(config);
+  otlp::LoadTransports(options.config);
   return std::make_unique<OtlpExporter>(std::move(options));
 }
 
@@ -67,6 +63,8 @@ absl::Status OtlpExporter::Open(const SessionInfo& info) {
     absl::Status opened = Sends(signal) ? OpenDelivery(signal) : absl::OkStatus();
     if (!opened.ok()) return opened;
   }
+  // curl's, gRPC's and OpenSSL's.
+  if (info.before_exit_handlers_so_far) info.before_exit_handlers_so_far();
 
   const std::string run_id = options_.run_id.empty() ? RunId() : options_.run_id;
   const otlp::SpanIds ids(otlp::KeyOf(info, run_id));
@@ -124,7 +122,7 @@ void OtlpExporter::OpenTraces(const otlp::SpanIds& ids, const otlp::Resource& re
   otlp::OtlpConfig config = options_.config;
   if (Sends(Signal::kTraces)) {
     receivers.request = [this](otlp::RequestBody body) {
-      DeliveryOf(Signal::kTraces).Push(Signal::kTraces, std::string(body.bytes), body.spans);
+      batches_.Pushed(DeliveryOf(Signal::kTraces).Push(Signal::kTraces, std::string(body.bytes), body.spans));
     };
   } else {
     receivers.request = [](otlp::RequestBody) {};
@@ -149,6 +147,7 @@ void OtlpExporter::WithTraces(const Function& function) {
 }
 
 absl::Status OtlpExporter::Export(const EventBatch& batch) {
+  last_batch_ = std::max(last_batch_, batch.sequence);  // mere notices of threads have none
   WithTraces([&](auto& traces) {
     // First, as each notice comes once.
     traces.Note(batch, clock_->Now());
@@ -171,7 +170,7 @@ absl::Status OtlpExporter::Export(const EventBatch& batch) {
 DurationSeries::Id OtlpExporter::Measure(const FunctionEvent& event) {
   if (event.device_type != DeviceType::kCpu) return durations_->RecordKernel(event);
   int64_t number = 0;
-  return otlp::IsStep(event, &number) ? DurationSeries::Id() : durations_->RecordOp(event);
+  return IsStep(event, &number) ? DurationSeries::Id() : durations_->RecordOp(event);
 }
 
 void OtlpExporter::MeasureStep(int64_t duration_ns, const std::vector<otlp::StepPhases::Interval>& phases) {
@@ -239,6 +238,7 @@ void OtlpExporter::Push(bool awaited) {
       release_due_ = clock_->After(options_.config.metric_interval);
     }
     traces.Flush(clock_->Now(), awaited);
+    batches_.Through(traces.through(), traces.in_output());
   });
   SendMetricsIfDue();
 }
@@ -246,6 +246,7 @@ void OtlpExporter::Push(bool awaited) {
 absl::Status OtlpExporter::FlushInBackground(const ExportProgress& progress, absl::Time) {
   progress_ = progress;
   Push(/*awaited=*/false);
+  Settle();
   return absl::OkStatus();
 }
 
@@ -257,11 +258,23 @@ absl::Status OtlpExporter::Flush(const ExportProgress& progress, absl::Time dead
     absl::Status flushed = Sends(signal) ? DeliveryOf(signal).Flush(until) : absl::OkStatus();
     if (!flushed.ok()) return flushed;
   }
+  Settle();
   return absl::OkStatus();
 }
 
+void OtlpExporter::Settle() {
+  if (!Sends(Signal::kTraces)) return;
+  const otlp::Delivery& delivery = DeliveryOf(Signal::kTraces);
+  settled_batch_ = batches_.Settled([&delivery](uint64_t number) { return delivery.IsUndecided(number); });
+}
+
+uint64_t OtlpExporter::SettledBatch() const {
+  // Those that come after it and are lost on their way here do not wait for the next one that arrives.
+  return !Sends(Signal::kTraces) || settled_batch_ == last_batch_ ? UINT64_MAX : settled_batch_;
+}
+
 bool OtlpExporter::NeedsFlush() const {
-  if (measured_) return true;
+  if (measured_ || batches_.waits()) return true;
   if (const auto* const protobuf = std::get_if<Traces<otlp::SpanEncoder>>(&traces_)) return (*protobuf)->waits();
   if (const auto* const json = std::get_if<Traces<otlp::JsonEncoder>>(&traces_)) return (*json)->waits();
   return false;

@@ -27,6 +27,7 @@
 #include "exporters/otlp/metrics/duration_series.h"
 #include "exporters/otlp/metrics/health_metrics.h"
 #include "exporters/otlp/metrics/metric_encoder.h"
+#include "exporters/otlp/batch_progress.h"
 #include "exporters/otlp/config/otlp_config.h"
 #include "exporters/otlp/spans/span_encoder.h"
 #include "exporters/otlp/steps/step_traces.h"
@@ -61,6 +62,8 @@ class OtlpExporter final : public Exporter {
   absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
   absl::Status FlushInBackground(const ExportProgress& progress, absl::Time deadline) override;
   bool NeedsFlush() const override;
+  // Spans only: metrics are of intervals, and those of the last one go with the process.
+  uint64_t SettledBatch() const override;
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
   std::string Destination() const override { return destination_; }
   uint64_t NotDelivered() const override { return not_delivered_; }
@@ -70,6 +73,7 @@ class OtlpExporter final : public Exporter {
   using Traces = std::unique_ptr<otlp::StepTraces<Encoder>>;
 
   void Push(bool awaited);
+  void Settle();
   absl::Status OpenDelivery(otlp::Signal signal);
   template <typename Encoder>
   void OpenTraces(const otlp::SpanIds& ids, const otlp::Resource& resource);
@@ -105,6 +109,9 @@ class OtlpExporter final : public Exporter {
   uint64_t events_ = 0;
   uint64_t not_delivered_ = 0;
   ExportProgress progress_;
+  otlp::BatchProgress batches_;
+  uint64_t settled_batch_ = 0;
+  uint64_t last_batch_ = 0;
 };
 
 }  // namespace ferret

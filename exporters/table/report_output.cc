@@ -41,10 +41,20 @@ absl::StatusOr<std::unique_ptr<ReportOutput>> ReportOutput::Open(const std::stri
   if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat("cannot write ", path, ": it is a directory"));
   }
-  absl::StatusOr<std::unique_ptr<FileClaim>> claim = FileClaim::Take(path, diagnostic);
-  if (!claim.ok()) return claim.status();
-  output->claim_ = *std::move(claim);
+  output->is_file_ = true;
+  output->diagnostic_ = diagnostic;
+  if (absl::Status claimed = output->Claim(); !claimed.ok()) return claimed;
   return output;
+}
+
+absl::Status ReportOutput::Claim() {
+  claim_.reset();
+  absl::StatusOr<std::unique_ptr<FileClaim>> claim = FileClaim::Take(path_, diagnostic_);
+  if (!claim.ok()) return claim.status();
+  claim_ = *std::move(claim);
+  watch_.emplace(SystemFileIo(), claim_->fd());
+  latest_.clear();
+  return absl::OkStatus();
 }
 
 ReportOutput::~ReportOutput() {
@@ -53,17 +63,35 @@ ReportOutput::~ReportOutput() {
 
 absl::Status ReportOutput::Write(std::string_view report) {
   if (getpid() != owner_) return absl::FailedPreconditionError("a forked child does not write its parent's report");
-  const WriteSignalGuard guard;
   size_t written = 0;
-  if (claim_ == nullptr) return WriteAll(SystemFileIo(), fd_, report, &written);
-  absl::Status status = PWriteAll(SystemFileIo(), claim_->fd(), report, 0, &written);
-  // What is left of a longer one before would stand behind it.
-  if (status.ok() && ftruncate(claim_->fd(), static_cast<off_t>(report.size())) != 0) {
-    status = FileError(errno, absl::StrCat("cannot write ", temporary_path()));
+  if (!is_file_) return WriteAll(SystemFileIo(), fd_, report, &written);
+  // A file that was cut short only is written as a whole again anyway.
+  if (claim_ == nullptr || !watch_->Check(0).ok()) {
+    if (absl::Status claimed = Claim(); !claimed.ok()) return claimed;
+  }
+  absl::Status status = WriteToFile(report);
+  if (status.ok()) {
+    latest_ = std::string(report);
+  } else {
+    WriteToFile(latest_).IgnoreError();
   }
   return status;
 }
 
+absl::Status ReportOutput::WriteToFile(std::string_view report) {
+  const WriteSignalGuard guard;
+  size_t written = 0;
+  absl::Status status = PWriteAll(SystemFileIo(), claim_->fd(), report, 0, &written);
+  // What is left of a longer one before would stand behind it.
+  if (status.ok() && ftruncate(claim_->fd(), static_cast<off_t>(report.size())) != 0) {
+    status = FileError(errno, "cannot write");
+  }
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(temporary_path(), ": ", status.message()));
+}
+
 absl::Status ReportOutput::Finish() { return claim_ == nullptr ? absl::OkStatus() : claim_->Publish(run_id_); }
+
+std::string ReportOutput::path() const { return claim_ == nullptr ? path_ : claim_->path(); }
 
 }  // namespace ferret::table

@@ -10,12 +10,14 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/export/file/file_claim.h"
+#include "runtime/export/file/file_io.h"
 
 namespace ferret::table {
 
@@ -29,21 +31,29 @@ class ReportOutput {
   ReportOutput(const ReportOutput&) = delete;
   ReportOutput& operator=(const ReportOutput&) = delete;
 
-  bool is_file() const { return claim_ != nullptr; }
-  std::string path() const { return claim_ == nullptr ? path_ : claim_->path(); }
+  bool is_file() const { return is_file_; }
+  std::string path() const;
   std::string temporary_path() const { return path() + ".tmp"; }
 
+  // After an error the report before is there, as long as the disk takes what it had taken before. A file that somebody else
+  // has removed is made again.
   absl::Status Write(std::string_view report);
   // Puts a file in place.
   absl::Status Finish();
 
  private:
   ReportOutput() = default;
+  absl::Status Claim();
+  absl::Status WriteToFile(std::string_view report);
 
   std::string path_;
   std::string run_id_;
+  std::string latest_;  // what is in the file
+  DiagnosticFn diagnostic_;
   std::unique_ptr<FileClaim> claim_;
-  int fd_ = -1;          // of a stream
+  std::optional<FileWatch> watch_;
+  bool is_file_ = false;  // then without a claim only if it could not be taken again
+  int fd_ = -1;           // of a stream
   bool owns_fd_ = false;
   pid_t owner_ = 0;
 };

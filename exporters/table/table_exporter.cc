@@ -82,6 +82,8 @@ absl::Status TableExporter::OpenOutput() {
   std::string path = ExpandPath(target_, context);
   if (!IsStreamTarget(path)) {  // ranks may share /dev/null
     context.has_rank = info_.has_rank;
+    context.label = info_.label;
+    context.in_forked_child = info_.in_forked_child;
     path = ExpandPath(target_, context);
   }
   absl::StatusOr<std::unique_ptr<ReportOutput>> output = ReportOutput::Open(path, RunId(), WriteLineToStderr);
@@ -124,7 +126,7 @@ absl::Status TableExporter::Close(const ExportProgress& progress, absl::Time) {
     status = output_->Finish();
     if (output_->is_file()) destination_ = output_->path();
   }
-  // What came before may be there, in an earlier report, but nobody can tell how much of it.
+  // The latest report that the disk took is there, under the temporary name, but nobody can tell how much of the run it is.
   if (!status.ok()) not_delivered_ = attempts_;
   return status;
 }

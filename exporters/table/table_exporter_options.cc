@@ -11,7 +11,7 @@ namespace ferret {
 namespace {
 
 absl::Status Bad(const ExporterSpec& spec, const char* key, const std::string& value, const std::string& allowed) {
-  return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", key, "=", value, " is not ", allowed));
+  return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", key, "=", ShownText(value), " is not ", allowed));
 }
 
 absl::Status ParseSwitch(const ExporterSpec& spec, const char* key, bool* on) {

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FERRET_API_VERSION 3
+#define FERRET_API_VERSION 4
 #define FERRET_API __attribute__((visibility("default")))
 #define FERRET_STRLEN ((size_t)-1)
 #define FERRET_NEXT_STEP UINT64_MAX
@@ -157,6 +157,16 @@ FERRET_API int ferret_cuda_prepare(void* stream);
  * one gives 0. */
 FERRET_API uint64_t ferret_device_timed(void);
 FERRET_API uint64_t ferret_device_lost(const char* reason);
+
+/* ---- Since version 4: has a flight recorder (FERRET_FLIGHT) write what it keeps, and returns without waiting for it. Not
+ * for signal handlers. */
+FERRET_API int ferret_dump(char* error, size_t error_size);
+
+/* ---- Since version 4: in signal handlers, without ever allocating, locking or waiting (see ferret/signal.h). name_id is
+ * ferret_name_id's, asked for before the handler is installed; what is recorded under 0 is dropped and counted. */
+FERRET_API void ferret_instant_from_signal(uint32_t name_id);
+FERRET_API ferret_scope ferret_scope_begin_from_signal(uint32_t name_id);
+FERRET_API void ferret_scope_end_from_signal(ferret_scope scope);
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,7 @@ namespace ferret {
 // Why a scope has no time on the device. Values are stored in files, so they are never renumbered.
 enum class DeviceLoss : uint8_t {
   kDisabled = 0,         // FERRET_CUDA=off, no driver, no device, or a driver that cannot do it
-  kForked = 1,           // in a forked child: a device is not usable there (so far a child records nothing, and asks nothing)
+  kForked = 1,           // in a forked child: a device is not usable there, so a child's session asks for nothing
   kBadStream = 2,        // a null stream, which does not say which of the two default streams it means
   kNoContext = 3,        // the stream has no context, or none is current for a default stream
   kGreenContext = 4,     // the stream belongs to a partition of the device

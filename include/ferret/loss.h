@@ -24,11 +24,11 @@ enum class LossReason : uint8_t {
   kPoolExhausted = 0,     // no free chunk, policy drop
   kBlockTimeout = 1,      // no free chunk within the bounded wait, policy block
   kMemoryCap = 2,         // the hard cap is reached, policy grow
-  kNestedInSignal = 3,    // a signal handler recorded while its own thread was writing a record
+  kNestedInSignal = 3,    // a signal handler recorded while its own thread was writing a record (also ferret/signal.h)
   kAfterThreadExit = 4,   // recorded by a destructor that ran after the thread had left Ferret
   kTooManyThreads = 5,    // more live threads than thread states
   kStoppedRace = 6,       // recorded by a thread that passed the enabled test just before the session stopped
-  kExporterDropped = 7,   // an exporter's queue was full: the event was built, this exporter did not get it
+  kExporterDropped = 7,   // the event was built, and an exporter did not get it: its queue was full, or it hung
   kExporterFailed = 8,    // an exporter refused the batch
 };
 

@@ -13,8 +13,9 @@
 // Any thread may call anything here at any time, also before main, after main, in destructors and in a forked child.
 // While recording is off (no FERRET_EXPORT, no ferret::Start) a call costs a load and a branch. Names may hold any
 // bytes; they are copied, a caller's pointer is never kept. Nothing throws. Signal handlers may record on threads that
-// have recorded before, under names that have been recorded before (anything else may allocate): what they record while
-// their own thread is in the middle of a record is dropped and counted (kNestedInSignal).
+// have recorded before, in a forked child since the fork, under names that have been recorded before (anything else may
+// allocate, or start the child's session; see ferret/signal.h for what never does): what they record while their own
+// thread is in the middle of a record is dropped and counted (kNestedInSignal).
 //
 // A scope ends on the thread that began it; see BeginAsync for scopes that end elsewhere. Do not end scopes of one
 // thread in another order than the reverse of their begins: what is still open inside of an ended scope ends with it.

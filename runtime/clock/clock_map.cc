@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ferret {
 namespace {
@@ -24,6 +25,11 @@ uint64_t Fixed(double ns_per_tick) { return static_cast<uint64_t>(std::llround(n
 ClockMap::ClockMap(const Anchor& first, double ns_per_tick) : ns_per_tick_(ns_per_tick) {
   segments_.push_back({first.source, first.target_ns, Fixed(ns_per_tick)});
   recent_.push_back(first);
+}
+
+ClockMap::ClockMap(std::vector<Segment> segments, double ns_per_tick)
+    : segments_(std::move(segments)), ns_per_tick_(ns_per_tick), segments_made_(segments_.size()) {
+  recent_.push_back({segments_.back().source, segments_.back().target_ns, 0});
 }
 
 void ClockMap::Add(const Anchor& anchor) {
@@ -71,6 +77,7 @@ int64_t ClockMap::ToNsOlder(uint64_t source) const {
 void ClockMap::Append(const Segment& segment) {
   if (segments_.size() == kMaxSegments) segments_.erase(segments_.begin(), segments_.begin() + kMaxSegments / 2);
   segments_.push_back(segment);
+  ++segments_made_;
 }
 
 void ClockMap::Remember(const Anchor& anchor) {
@@ -96,6 +103,7 @@ void ClockMap::Step(const Anchor& anchor) {
 
 void ClockMap::Reset(const Anchor& anchor) {
   ++steps_;
+  ++segments_made_;
   segments_.assign(1, {anchor.source, anchor.target_ns, Fixed(ns_per_tick_)});
   recent_.assign(1, anchor);
 }

@@ -38,8 +38,16 @@ class ClockMap {
   static constexpr int64_t kMaxSlewNs = 1'000'000;
   static constexpr size_t kMaxSegments = 256;
 
+  struct Segment {
+    uint64_t source;
+    int64_t target_ns;
+    uint64_t slope;  // ns per tick, 32 fractional bits
+  };
+
   // `ns_per_tick` holds until two anchors tell better.
   ClockMap(const Anchor& first, double ns_per_tick);
+  // A map that says what another one said that had these segments; not empty, by source.
+  ClockMap(std::vector<Segment> segments, double ns_per_tick);
 
   void Add(const Anchor& anchor);
 
@@ -54,12 +62,11 @@ class ClockMap {
   // Largest difference between an anchor and what the map said, since the start, in ns; steps not included.
   int64_t largest_error_ns() const { return largest_error_ns_; }
 
+  // Those that are kept, and how many there have been.
+  const std::vector<Segment>& segments() const { return segments_; }
+  uint64_t segments_made() const { return segments_made_; }
+
  private:
-  struct Segment {
-    uint64_t source;
-    int64_t target_ns;
-    uint64_t slope;  // ns per tick, 32 fractional bits
-  };
 
   static int64_t Scale(uint64_t ticks, uint64_t slope) {
     return static_cast<int64_t>(static_cast<unsigned __int128>(ticks) * slope >> 32);
@@ -73,6 +80,7 @@ class ClockMap {
   std::vector<Segment> segments_;  // by source, never empty; after a step back the last one lies ahead
   std::vector<Anchor> recent_;     // the last few, for the slope
   double ns_per_tick_;
+  uint64_t segments_made_ = 1;
   uint64_t steps_ = 0;
   int64_t largest_error_ns_ = 0;
 };

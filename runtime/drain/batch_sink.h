@@ -7,6 +7,7 @@
 #ifndef FERRET_RUNTIME_DRAIN_BATCH_SINK_H_
 #define FERRET_RUNTIME_DRAIN_BATCH_SINK_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "ferret/event_batch.h"
@@ -19,6 +20,11 @@ class BatchSink {
   // An empty batch, with warm memory if possible.
   virtual std::shared_ptr<EventBatch> NewBatch() = 0;
   virtual void Push(std::shared_ptr<EventBatch> batch) = 0;
+  // Open scopes have just been listed for a dump. The `sequence` of the latest batch, where batches have any: what was pushed
+  // so far goes with them.
+  virtual uint64_t KeepForDump() { return 0; }
+  // With a crash file: chunks run low while they wait for what was pushed to be durable.
+  virtual void WantSettled() {}
 };
 
 }  // namespace ferret::internal

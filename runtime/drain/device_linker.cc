@@ -48,10 +48,11 @@ bool IsAnnotation(const OpenScope& scope) {
 
 }  // namespace
 
-DeviceLinker::DeviceLinker(Sink* sink, ExtrasPool* extras)
+DeviceLinker::DeviceLinker(Sink* sink, ExtrasPool* extras, NameTable* names)
     : sink_(sink),
       extras_(extras),
-      step_name_id_(NameTable::Global().Intern(kStepName)),
+      names_(names),
+      step_name_id_(names->Intern(kStepName)),
       step_key_(StepKey(step_name_id_)) {}
 
 DeviceLinker::~DeviceLinker() = default;
@@ -64,7 +65,7 @@ std::shared_ptr<const ShareKey> DeviceLinker::KeyOf(OpenScope& scope) {
   key->name_id = scope.name_id;
   if (scope.name_id == 0) key->name = extras.name;
   key->is_user_annotation = IsAnnotation(scope);
-  const std::string_view name = scope.name_id == 0 ? extras.name : NameTable::Global().Text(scope.name_id);
+  const std::string_view name = scope.name_id == 0 ? extras.name : names_->Text(scope.name_id);
   // As in the event: steps share a name.
   if (key->is_user_annotation && IsStepName(name)) {
     key->trace_name = name;
@@ -229,7 +230,7 @@ void DeviceLinker::Use(const ShareKey& key) {
   if (key.batch == sink_->BatchNumber()) return;
   key.batch = sink_->BatchNumber();
   TextArena& texts = sink_->CurrentBatch().texts;
-  key.batch_name = key.name_id != 0 ? NameTable::Global().Text(key.name_id) : texts.Keep(key.name);
+  key.batch_name = key.name_id != 0 ? names_->Text(key.name_id) : texts.Keep(key.name);
   key.batch_recorded = texts.Keep(key.recorded);
 }
 

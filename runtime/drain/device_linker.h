@@ -104,6 +104,8 @@ struct TimedScope {
   std::map<StreamId, DeviceRange> inside;  // what was done inside of it
 };
 
+class NameTable;
+
 class DeviceLinker {
  public:
   // Where the results go.
@@ -117,7 +119,7 @@ class DeviceLinker {
     virtual uint64_t BatchNumber() const = 0;
   };
 
-  DeviceLinker(Sink* sink, ExtrasPool* extras);
+  DeviceLinker(Sink* sink, ExtrasPool* extras, NameTable* names);
   ~DeviceLinker();
 
   // A mark was put when the innermost open scope of the thread began.
@@ -159,6 +161,7 @@ class DeviceLinker {
 
   Sink* const sink_;
   ExtrasPool* const extras_;
+  const NameTable* const names_;
   const uint32_t step_name_id_;
   const ShareKey step_key_;
   uint64_t next_token_ = 1;

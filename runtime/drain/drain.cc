@@ -10,8 +10,14 @@
 
 namespace ferret::internal {
 
-Drain::Drain(const EventBuilder::Config& config, Recorder* recorder, const ClockMap* clock, BatchSink* sink)
-    : recorder_(recorder), builder_(config, clock, sink), stale_(std::move(recorder->leftover_chunks())) {
+Drain::Drain(const EventBuilder::Config& config, Recorder* recorder, const ClockMap* clock, BatchSink* sink,
+             CrashLog* log)
+    : recorder_(recorder),
+      sink_(sink),
+      log_(log),
+      batch_events_(config.batch_events),
+      builder_(config, clock, sink),
+      stale_(std::move(recorder->leftover_chunks())) {
   recorder->leftover_chunks().clear();
 }
 
@@ -39,6 +45,9 @@ void Drain::Admit(Chunk* chunk) {
   // Out of order only if the queue were not first-in first-out for each producer.
   assert(trace.chunks.empty() || trace.chunks.back()->sequence + 1 == chunk->sequence);
   trace.chunks.push_back(chunk);
+  if (log_ != nullptr && trace.crash_slot == CrashLog::kNoSlot) {
+    trace.crash_slot = log_->AddThread(trace.thread, trace.os_tid, trace.name);
+  }
 }
 
 uint64_t Drain::CountUnread(const Chunk& chunk) {
@@ -103,7 +112,9 @@ uint64_t Drain::NextTicks(const ThreadTrace& trace) const {
 }
 
 bool Drain::ReadFront(ThreadTrace& trace) {
+  if (log_ != nullptr) return ReadFrontInSlices(trace);
   Chunk* const chunk = trace.chunks.front();
+  if (builder_.numbers_chunks() && chunk->read_offset == chunk->header_bytes) builder_.NumberScopes(trace, chunk);
   builder_.EnterWindow(trace, chunk->window, chunk->window == recorder_->first_window());
   builder_.Consume(trace, chunk->bytes() + chunk->read_offset, chunk->bytes() + trace.readable);
   pass_bytes_ += trace.readable - chunk->read_offset;
@@ -117,6 +128,7 @@ bool Drain::ReadFront(ThreadTrace& trace) {
 
 uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
   pass_bytes_ = 0;
+  if (log_ != nullptr) ReleaseHeldChunks();
   TakeAnnounced();
   ReleaseStaleChunks();
 
@@ -143,6 +155,11 @@ uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
     // Nothing unread is older than the most backward thread's next record.
     builder_.AdvanceTo(std::min(ticks, now_ticks));
     builder_.ReadAloneTo(others);
+    if (log_ != nullptr && !finishing_) {
+      // What came after the pass began waits for the next one, so that nothing has to wait for its link at the end of this
+      // one; and what could not be cut any more is not read.
+      if (ticks >= now_ticks || !log_->HasRoom(builder_.trace_count())) break;
+    }
     if (!ReadFront(*active_[most_behind])) {
       active_[most_behind] = active_.back();
       active_.pop_back();
@@ -150,14 +167,27 @@ uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
   }
   builder_.AdvanceTo(now_ticks);
   for (ThreadTrace* trace : over_) {
-    if (builder_.IsOver(*trace)) builder_.Remove(*trace);
+    if (!builder_.IsOver(*trace) || !trace->held.empty() || trace->advanced) continue;
+    if (log_ != nullptr) log_->ForgetThread(trace->crash_slot);
+    builder_.Remove(*trace);
   }
-  if (deliver) builder_.DeliverBatch();
+  if (log_ != nullptr) {
+    // Of chunks, or of room to say what a batch has.
+    const bool low = recorder_->pool().RunningLow() || !log_->HasRoom(2 * builder_.trace_count());
+    Cut(deliver || low);
+    if (low) sink_->WantSettled();
+    log_->SetSteps(builder_.steps(), builder_.step_end_ns());
+  } else if (deliver) {
+    builder_.DeliverBatch();
+  }
   return pass_bytes_;
 }
 
 void Drain::Finish(uint64_t now_ticks) {
+  finishing_ = true;
   Pass(now_ticks);
+  // Whoever has the batch in which everything is closed has everything.
+  if (log_ != nullptr) log_->SetLastBatch(builder_.BatchNumber());
   builder_.Finish(now_ticks);
   std::vector<Chunk*>& left = recorder_->leftover_chunks();
   left = std::move(stale_);

@@ -41,11 +41,18 @@ class DrainThread {
     EventBuilder::Config builder;
     bool cycle_counter = false;
     int64_t wall_offset_ns = 0;
+    // Null without a crash file; else builder.cuts is set.
+    CrashLog* crash_log = nullptr;
+    // How long a batch may wait to be filled: each one wakes every exporter's thread.
+    int64_t longest_wait_for_batch_ns = 20'000'000;
+    // How often it is looked whether threads have gone without saying so.
+    int64_t look_for_threads_ns = 5'000'000'000;
+    // Called as often, on the drain thread, which perhaps is the last one that is left; may be null.
+    void (*on_look_for_threads)() = nullptr;
   };
 
   // Where pairs of marks are timed. Before Start; it outlives the thread.
   void SetDevicePort(DevicePort* port) { device_port_ = port; }
-
 
   // `recorder` and `sink` must outlive the thread, also when it was abandoned.
   DrainThread(const Config& config, Recorder* recorder, BatchSink* sink);
@@ -57,9 +64,15 @@ class DrainThread {
   using TimePoint = std::chrono::steady_clock::time_point;
   // Waits until everything that was recorded before the call has been handed to the sink. False at the deadline.
   bool Flush(TimePoint deadline);
+  // The same, and the scopes that are open then (see EventBuilder::ListOpen), as of the batch whose `sequence` the list has.
+  // Null at the deadline, and after Finish.
+  std::shared_ptr<EventBatch> FlushAndListOpen(TimePoint deadline);
   // Reads the rest, closes open scopes and ends the thread. Recording must be off. False at the deadline: the thread
   // goes on by itself and this object must be leaked.
   bool Finish(TimePoint deadline);
+
+  // After Finish returned true, when the crash file is gone.
+  void RecycleHeldChunks() { drain_.RecycleHeldChunks(); }
 
   DrainStats stats() const;
   int64_t start_ns() const { return start_ns_; }
@@ -69,6 +82,7 @@ class DrainThread {
  private:
   void Run();
   void KeepClock();
+  void EndGoneThreads(uint64_t now_ticks, bool finish);
   void PublishStats();
   bool WaitFor(uint64_t passes, TimePoint deadline);
 
@@ -77,6 +91,7 @@ class DrainThread {
   ClockMap clock_;  // drain thread only, once that runs
   const int64_t start_ns_;
   const double ns_per_tick_;
+  BatchSink* const sink_;
   Drain drain_;     // drain thread only, once that runs
   DevicePort* device_port_ = nullptr;
   std::thread thread_;
@@ -84,12 +99,16 @@ class DrainThread {
   int64_t last_delivery_ns_ = 0;
   int64_t next_anchor_ns_ = 0;
   int64_t anchor_interval_ns_ = 1'000'000;
+  int64_t next_look_for_threads_ns_ = 0;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable done_;
   uint64_t passes_begun_ = 0;
   uint64_t passes_ended_ = 0;
   uint64_t flush_until_ = 0;  // the pass up to which everything read is delivered at once
+  // The first pass that is to list what is open, if it is asked for, and the latest list.
+  uint64_t list_open_at_ = UINT64_MAX;
+  std::shared_ptr<EventBatch> open_scopes_;
   bool finish_requested_ = false;
   bool finished_ = false;
   DrainStats stats_;

@@ -31,11 +31,13 @@ EventBuilder::EventBuilder(const Config& config, const ClockMap* clock, BatchSin
     : config_(config),
       clock_(clock),
       sink_(sink),
-      names_(NameTable::Global()),
+      names_(config.names != nullptr ? *config.names : NameTable::Global()),
+      windows_(config.windows != nullptr ? *config.windows : Windows::Global()),
       batch_(sink->NewBatch()),
-      linker_(config.link_table_entries, config.max_waiting_ops, this),
-      step_name_id_(NameTable::Global().Intern(kStepName)),
-      device_(this, &extras_) {}
+      linker_(config.link_table_entries, config.max_waiting_ops, this, config.next_flow),
+      step_name_id_((config.names != nullptr ? *config.names : NameTable::Global()).Intern(kStepName)),
+      device_(this, &extras_, config.names != nullptr ? config.names : &NameTable::Global()),
+      next_id_(config.next_id) {}
 
 EventBuilder::~EventBuilder() {
   ForEachTrace([](ThreadTrace& trace) {
@@ -60,7 +62,7 @@ ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
   if (is_new || shown != trace.shown_thread) {
     const uint32_t previous = is_new ? 0 : trace.shown_thread;
     trace.shown_thread = shown;
-    if (trace.name.empty()) trace.name = OsThreadName(trace.os_tid);
+    if (trace.name.empty()) trace.name = config_.thread_name ? config_.thread_name(chunk) : OsThreadName(trace.os_tid);
     ThreadNotice(trace, previous);
   }
   return trace;
@@ -81,7 +83,7 @@ void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thre
 }
 
 int64_t EventBuilder::WindowEndNs(const ThreadTrace& trace) const {
-  const uint64_t end = Windows::Global().EndOf(trace.window);
+  const uint64_t end = windows_.EndOf(trace.window);
   if (FERRET_LIKELY(end == Windows::kNotEnded)) return INT64_MAX;
   return end == Windows::kForgotten ? trace.last_ns : std::max(trace.last_ns, clock_->ToNs(end));
 }
@@ -98,7 +100,7 @@ void EventBuilder::EnterWindow(ThreadTrace& trace, uint32_t window, bool first) 
     if (!first) steps_.OnNewWindow(trace.thread);
   }
   // Of a window that is forgotten nothing is known but that it has ended: its records keep their times.
-  const bool forgotten = Windows::Global().EndOf(window) == Windows::kForgotten;
+  const bool forgotten = windows_.EndOf(window) == Windows::kForgotten;
   trace.window_end_ns = FERRET_UNLIKELY(forgotten) ? INT64_MAX : WindowEndNs(trace);
 }
 
@@ -109,7 +111,18 @@ int64_t EventBuilder::PastWindow(ThreadTrace& trace) {
   return trace.window_end_ns;
 }
 
-void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
+// Backward ops wait for their forward op. With cuts the whole thread does instead, so that a batch has everything of what
+// was read.
+inline bool EventBuilder::MustWait(const ThreadTrace& trace, uint32_t handle, int64_t end_ns) const {
+  if (trace.open.empty() || trace.open.back().handle != handle) return false;
+  const OpenScope& scope = trace.open.back();
+  return scope.sequence_nr >= 0 && scope.fwd_thread != 0 &&
+         !linker_.CanLinkNow(trace.links, std::max(end_ns, trace.last_ns));
+}
+
+const char* EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
+  const bool cuts = config_.cuts;
+  const char* const start = from;
   if (!trace.has_first && from < to) {
     trace.has_first = true;
     trace.first_ns = clock_->ToNs(Word(from, 1));
@@ -117,6 +130,10 @@ void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to)
   while (from < to) {
     const uint64_t header = Word(from, 0);
     int64_t now_ns = clock_->ToNs(Word(from, 1));
+    if (cuts && TypeOf(header) == RecordType::kScopeEnd && from != start &&
+        MustWait(trace, PayloadOf(header), now_ns)) {
+      return from;
+    }
     if (FERRET_UNLIKELY(now_ns > trace.window_end_ns)) now_ns = PastWindow(trace);
     if (now_ns < trace.last_ns) {
       // The thread moved to a core whose counter is behind: the time is held, and counted.
@@ -137,16 +154,18 @@ void EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to)
     }
     from += RecordBytes(header);
   }
+  return from;
 }
 
 inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
   const bool is_op = TypeOf(header) == RecordType::kOpBegin;
   const uint8_t flags = FlagsOf(header);
   OpenScope scope;
-  scope.id = next_id_++;
+  scope.id = config_.chunk_ids ? trace.next_id++ : next_id_++;
   scope.start_ns = now_ns;
   scope.children_ns = 0;
   scope.handle = trace.begins += 2;
+  if (FERRET_UNLIKELY(flags & kEndedElsewhere)) return;
   scope.name_id = PayloadOf(header);
   scope.extras = nullptr;
   scope.flags = flags;
@@ -295,7 +314,7 @@ void EventBuilder::CloseAllAsync(ThreadTrace& trace, int64_t now_ns) {
 }
 
 FunctionEvent& EventBuilder::NewEvent() {
-  if (FERRET_UNLIKELY(batch_->events.size() >= config_.batch_events)) DeliverBatch();
+  DeliverIfFull(batch_->events.size());
   ++built_;
   return batch_->events.emplace_back();
 }

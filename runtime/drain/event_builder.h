@@ -13,12 +13,17 @@
 #define FERRET_RUNTIME_DRAIN_EVENT_BUILDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "ferret/event_batch.h"
+#include "ferret/internal/hot_path.h"
 #include "runtime/clock/clock_map.h"
 #include "runtime/drain/batch_sink.h"
 #include "runtime/drain/device_linker.h"
@@ -26,6 +31,7 @@
 #include "runtime/drain/step_tracker.h"
 #include "runtime/drain/thread_trace.h"
 #include "runtime/record/name_table.h"
+#include "runtime/record/windows.h"
 
 namespace ferret::internal {
 
@@ -37,6 +43,19 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
     size_t batch_events = 1024;
     // Estimate the FLOPs of operators whose inputs were recorded.
     bool with_flops = false;
+    // For a crash file: batches end only where DeliverBatch is called, however large they get.
+    bool cuts = false;
+    // For a crash file and its reader: ids of scopes follow from their chunk.
+    bool chunk_ids = false;
+    // Slices of steps, see step_tracker.h.
+    bool steps = true;
+    // Null: the process's.
+    NameTable* names = nullptr;
+    const Windows* windows = nullptr;
+    // The name of the chunk's thread where /proc does not know it. Null: /proc does.
+    std::function<std::string(const Chunk& chunk)> thread_name = {};
+    int64_t next_id = 1;
+    int64_t next_flow = 1;
   };
 
   EventBuilder(const Config& config, const ClockMap* clock, BatchSink* sink);
@@ -47,11 +66,35 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   // The records that follow are of that window of the session's; its `first` one began with the session. Closes what the
   // thread left open in an earlier one at that one's end, flagged.
   void EnterWindow(ThreadTrace& trace, uint32_t window, bool first);
-  // Decodes whole records. The bytes were published by the thread and are not changed any more.
-  void Consume(ThreadTrace& trace, const char* from, const char* to);
-  // The thread is gone and everything of it has been consumed.
+  // Decodes whole records, all that begin before `to`. The bytes were published by the thread and are not changed any more.
+  // Returns where it stopped: with cuts, after at least one record, before an op that would have to wait for its link.
+  const char* Consume(ThreadTrace& trace, const char* from, const char* to);
+  // With chunk_ids: what follows is of this chunk, whose scopes get the ids that it names, or fresh ones that it names then.
+  void NumberScopes(ThreadTrace& trace, Chunk* chunk);
+  bool numbers_chunks() const { return config_.chunk_ids; }
+  // With cuts. Whether nothing of what was read is still to come, but for scopes that are open.
+  bool IsAtCut() const { return linker_.waiting() == 0; }
+  void HurryLinks() { linker_.Hurry(); }
+  size_t BatchSize() const { return batch_->events.size() + batch_->instants.size() + batch_->memory.size(); }
+  bool BatchIsEmpty() const { return batch_->empty(); }
+  // The last batch that has anything of what was read, delivered or not.
+  uint64_t LastBatch() const { return batch_->empty() && IsAtCut() ? batch_number_ - 1 : batch_number_; }
+  int64_t next_id() const { return next_id_; }
+  // The scopes that are open, to be carried, outermost first; and the same, opened again.
+  std::vector<CarriedScope> OpenScopes(const ThreadTrace& trace) const;
+  void Reopen(ThreadTrace& trace, const CarriedScope& scope);
+  // The same for the count of steps, if it is this thread's; at the end of a chunk.
+  std::optional<CarriedSteps> StepsAfter(const ThreadTrace& trace, uint32_t sequence) const;
+  void RestoreSteps(ThreadTrace& trace, const CarriedSteps& carried);
+  bool has_early_ends() const { return !early_ends_.empty(); }
+  size_t trace_count() const { return traces_.size(); }
+  ThreadTrace* FindTrace(uint32_t thread) {
+    const auto found = traces_.find(thread);
+    return found == traces_.end() ? nullptr : found->second.get();
+  }
+  // The thread is gone and everything of it has been consumed. A damaged crash file may have it begin scopes afterwards.
   bool IsOver(const ThreadTrace& trace) const {
-    return trace.exited && trace.chunks.empty() && trace.open_async.empty() && trace.links.empty();
+    return trace.exited && trace.chunks.empty() && trace.open.empty() && trace.open_async.empty() && trace.links.empty();
   }
   void Remove(ThreadTrace& trace);
 
@@ -62,6 +105,9 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   void ReadAloneTo(uint64_t ticks) { linker_.SetHorizon(clock_->ToNs(ticks)); }
   // Hands over what has been built so far.
   void DeliverBatch();
+  // The scopes that are open, as events that end at that moment, flagged and synthesized: they go on, and are built when
+  // they end. Without their details. The batch is not one of the session's.
+  std::shared_ptr<EventBatch> ListOpen(uint64_t ticks) const;
   // The session ends: closes open scopes at that moment, flagged, and delivers everything.
   void Finish(uint64_t ticks);
 
@@ -69,6 +115,10 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   void ForEachTrace(Visit visit) {
     for (auto& entry : traces_) visit(*entry.second);
   }
+
+  // The number of the last step that ended, plus one, and when; 0: none has.
+  uint64_t steps() const { return steps_ended_; }
+  int64_t step_end_ns() const { return step_end_ns_; }
 
   // Finished scopes, instants, counters and memory events; not what the drain adds of itself.
   uint64_t built() const { return built_; }
@@ -81,9 +131,16 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
 
   void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) override;
 
+  // Of the batch that is being filled: as EventBatch::sequence will be.
+  uint64_t BatchNumber() const override { return batch_number_; }
+
  private:
   using ScopeKey = std::pair<uint32_t, uint32_t>;  // thread, handle
 
+  bool MustWait(const ThreadTrace& trace, uint32_t handle, int64_t end_ns) const;
+  void DeliverIfFull(size_t size) {
+    if (FERRET_UNLIKELY(size >= config_.batch_events) && !config_.cuts) DeliverBatch();
+  }
   void Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
   void End(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
@@ -113,7 +170,6 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   FunctionEvent& NewEvent();
   FunctionEvent& NewExtraEvent() override;
   EventBatch& CurrentBatch() override { return *batch_; }
-  uint64_t BatchNumber() const override { return batch_number_; }
   void Complete(FunctionEvent& event, ScopeExtras* extras);
   EventDetails& DetailsOf(FunctionEvent& event);
   // Gives the event its name and details, for as long as the current batch lives, and takes the extras back.
@@ -127,6 +183,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   const ClockMap* const clock_;
   BatchSink* const sink_;
   const NameTable& names_;
+  const Windows& windows_;
   std::shared_ptr<EventBatch> batch_;
   Linker linker_;
   StepTracker steps_;
@@ -137,8 +194,10 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   // Framework ids of threads, also of those that are gone: a backward op may name them. Filled only with an adapter.
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;
   absl::flat_hash_map<ScopeKey, int64_t> early_ends_;  // ns
-  int64_t next_id_ = 1;
+  int64_t next_id_;
   uint64_t batch_number_ = 1;
+  uint64_t steps_ended_ = 0;
+  int64_t step_end_ns_ = 0;
   uint64_t built_ = 0;
   uint64_t clock_backward_ = 0;
   uint64_t unmatched_remote_ends_ = 0;

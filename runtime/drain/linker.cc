@@ -39,8 +39,7 @@ void Linker::AddBackward(LinkQueue& queue, const LinkKey& key, const WaitingOp& 
   queue.waiting_.push_back(op);
   Add(queue, {key, op.event.end_ns, {}, true, is_wrapper});
   if (++waiting_ > max_waiting_) {
-    hurried_ += waiting_;
-    Finish();
+    Hurry();
   }
 }
 

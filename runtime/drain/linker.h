@@ -77,8 +77,9 @@ class Linker {
 
   static constexpr size_t kDefaultMaxWaiting = 262'144;
 
-  Linker(size_t table_capacity, size_t max_waiting, Sink* sink)
-      : table_(table_capacity), max_waiting_(max_waiting), sink_(sink) {}
+  // Arrows are numbered from first_flow on.
+  Linker(size_t table_capacity, size_t max_waiting, Sink* sink, int64_t first_flow = 1)
+      : table_(table_capacity), max_waiting_(max_waiting), sink_(sink), first_flow_(first_flow), next_flow_(first_flow) {}
 
   void AddForward(LinkQueue& queue, const LinkKey& key, int64_t end_ns, const OpenForward& op);
   void AddBackward(LinkQueue& queue, const LinkKey& key, const WaitingOp& op, bool is_wrapper);
@@ -98,8 +99,14 @@ class Linker {
   void Advance(int64_t watermark_ns);
   // No more ops will be added before these are linked.
   void Finish() { Advance(INT64_MAX); }
+  // Links what waits now, whatever may still come.
+  void Hurry() {
+    hurried_ += waiting_;
+    Finish();
+  }
 
-  uint64_t made() const { return static_cast<uint64_t>(next_flow_ - 1); }
+  uint64_t made() const { return static_cast<uint64_t>(next_flow_ - first_flow_); }
+  int64_t next_flow() const { return next_flow_; }
   uint64_t unmatched() const { return unmatched_; }
   uint64_t evicted() const { return table_.evicted(); }
   // Backward ops that were linked early because too many waited.
@@ -117,7 +124,8 @@ class Linker {
   Sink* const sink_;
   std::vector<LinkQueue*> heap_;  // queues with candidates, the one with the earliest end on top
   int64_t horizon_ns_ = INT64_MIN;
-  int64_t next_flow_ = 1;
+  const int64_t first_flow_;
+  int64_t next_flow_;
   uint64_t unmatched_ = 0;
   uint64_t hurried_ = 0;
   size_t waiting_ = 0;

@@ -36,7 +36,7 @@ StepTracker::Surroundings EventBuilder::SurroundingsOf(const ThreadTrace& trace)
   StepTracker::Surroundings at;
   at.thread = trace.thread;
   at.first_ns = trace.first_ns;
-  at.next_id = next_id_;
+  at.next_id = config_.chunk_ids ? trace.next_id : next_id_;
   at.open_children_ns = trace.root_children_ns;
   if (!trace.open.empty()) {
     at.open_id = trace.open.back().id;
@@ -58,6 +58,9 @@ void EventBuilder::OptimizerEnded(ThreadTrace& trace, int64_t now_ns) {
 }
 
 void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns) {
+  if (!config_.steps) return;
+  steps_ended_ = slice.number + 1;
+  step_end_ns_ = now_ns;
   device_.EndStep(trace, slice.start_ns);
   FunctionEvent& event = NewExtraEvent();
   event.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
@@ -79,11 +82,12 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
   const RecordType type = TypeOf(header);
   switch (type) {
     case RecordType::kRemoteEnd:
+      ++trace.remote_ends;
       RemoteEnd(static_cast<uint32_t>(Word(record, 2)), PayloadOf(header), now_ns);
       return;
     case RecordType::kInstant:
     case RecordType::kCounter: {
-      if (batch_->instants.size() >= config_.batch_events) DeliverBatch();
+      DeliverIfFull(batch_->instants.size());
       ++built_;
       InstantEvent& instant = batch_->instants.emplace_back();
       instant.time_ns = now_ns;
@@ -167,7 +171,7 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
 }
 
 void EventBuilder::Memory(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
-  if (batch_->memory.size() >= config_.batch_events) DeliverBatch();
+  DeliverIfFull(batch_->memory.size());
   ++built_;
   MemoryEvent& event = batch_->memory.emplace_back();
   event.time_ns = now_ns;

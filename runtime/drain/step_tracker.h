@@ -24,6 +24,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "runtime/crash/crash_layout.h"
+
 namespace ferret::internal {
 
 class StepTracker {
@@ -60,6 +62,32 @@ class StepTracker {
     if (thread != thread_ || scope_id != base_id_) return;
     base_id_ = outer_id;
     base_children_ns_ += outer_children_ns;
+  }
+
+  // The thread whose steps are counted; 0 before the first boundary.
+  uint32_t thread() const { return thread_; }
+  // For a crash file, and back. What the file says else is left as it is.
+  void Save(CarriedSteps* to) const {
+    to->thread = thread_;
+    to->program_marks = program_marks_;
+    to->boundary_known = boundary_known_;
+    to->next_number = next_number_;
+    to->boundary_ns = boundary_ns_;
+    to->boundary_next_id = boundary_next_id_;
+    to->clear_from_ns = clear_from_ns_;
+    to->base_id = base_id_;
+    to->base_children_ns = base_children_ns_;
+  }
+  void Restore(const CarriedSteps& from) {
+    thread_ = from.thread;
+    program_marks_ = from.program_marks != 0;
+    boundary_known_ = from.boundary_known != 0;
+    next_number_ = from.next_number;
+    boundary_ns_ = from.boundary_ns;
+    boundary_next_id_ = from.boundary_next_id;
+    clear_from_ns_ = from.clear_from_ns;
+    base_id_ = from.base_id;
+    base_children_ns_ = from.base_children_ns;
   }
 
   // The thread's records go on in a new window, not at the session's start.

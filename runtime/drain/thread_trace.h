@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ferret/internal/record_format.h"
+#include "runtime/crash/crash_layout.h"
 #include "runtime/drain/linker.h"
 #include "runtime/drain/open_scope.h"
 #include "runtime/record/chunk.h"
@@ -61,6 +63,22 @@ struct ThreadTrace {
   uint32_t early_ends = 0;
 
   LinkQueue links;
+
+  // With a crash file only. Chunks that were read but must stay until what was built from them is settled, by sequence.
+  struct HeldChunk {
+    Chunk* chunk;
+    uint64_t batch;    // the last one that has anything of it
+    bool remote_ends;  // it has ends of other threads' scopes
+    std::vector<CarriedScope> open;  // what was open where it ends
+    std::optional<CarriedSteps> steps;
+  };
+  std::deque<HeldChunk> held;
+  uint32_t crash_slot = UINT32_MAX;
+  uint64_t position = 0;         // CrashPosition, how far it was read
+  bool advanced = false;         // since the last cut
+  int64_t next_id = 0;           // of the next begin
+  uint64_t remote_ends = 0;      // read so far
+  uint64_t remote_ends_held = 0; // before the current chunk
 };
 
 }  // namespace ferret::internal

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -71,9 +72,9 @@ std::string DecodeTarget(string_view text) {
 }
 
 // What comes up to the first '?' or '=' of an entry; less if there is an '@', before which there may be a password.
-string_view ShownEntry(string_view entry) {
+std::string ShownEntry(string_view entry) {
   const bool has_user = entry.find('@') != string_view::npos;
-  return entry.substr(0, entry.find_first_of(has_user ? "?=:@" : "?="));
+  return ShownText(std::string(entry.substr(0, entry.find_first_of(has_user ? "?=:@" : "?="))));
 }
 
 // `number` counts from 1. A text that is no parameter may be anything, also a part of a secret.
@@ -175,6 +176,12 @@ absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view te
   return specs;
 }
 
+std::string ShownText(std::string_view text) {
+  constexpr size_t kMost = 200;
+  const std::string escaped = absl::Utf8SafeCHexEscape(View(text.substr(0, kMost)));
+  return text.size() > kMost ? escaped + "..." : escaped;
+}
+
 bool IsExporterName(std::string_view name) {
   return !name.empty() && absl::ascii_islower(name[0]) && std::all_of(name.begin(), name.end(), IsNameChar);
 }
@@ -209,7 +216,7 @@ absl::StatusOr<int64_t> IntParameter(const ExporterSpec& spec, std::string_view 
   if (text == nullptr) return absent;
   int64_t number = 0;
   if (!absl::SimpleAtoi(*text, &number) || number < min || number > max) {
-    return absl::InvalidArgumentError(absl::StrCat("exporter ", spec.name, ": ", View(key), "=", *text,
+    return absl::InvalidArgumentError(absl::StrCat("exporter ", spec.name, ": ", View(key), "=", ShownText(*text),
                                                    " is not a number from ", min, " to ", max));
   }
   return number;
@@ -220,7 +227,7 @@ absl::StatusOr<uint64_t> SizeParameter(const ExporterSpec& spec, std::string_vie
   if (text == nullptr) return absent;
   const uint64_t bytes = ParseSize(*text);
   if (bytes == 0 || bytes < min) {
-    return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", View(key), "=", *text, " is not a size from ", min,
+    return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", View(key), "=", ShownText(*text), " is not a size from ", min,
                                                    " bytes on; allowed are ", kSizeForm));
   }
   return bytes;
@@ -234,7 +241,7 @@ absl::StatusOr<uint64_t> SplitParameter(const ExporterSpec& spec, std::string_vi
   const uint64_t bytes = ParseSize(*text);
   if (bytes < kSmallestPart) {
     return absl::InvalidArgumentError(
-        absl::StrCat(spec.name, ": ", View(key), "=", *text,
+        absl::StrCat(spec.name, ": ", View(key), "=", ShownText(*text),
                      " is not a size from 1MB on; allowed are ", kSizeForm, ", and 0 for one file"));
   }
   return bytes;

@@ -37,6 +37,9 @@ absl::StatusOr<std::vector<ExporterSpec>> ParseExporterSpecs(std::string_view te
 // Whether a name can be written in FERRET_EXPORT: a lower-case letter, then lower-case letters, digits, '_' and '-'.
 bool IsExporterName(std::string_view name);
 
+// A text from outside, fit for one line of a message: escaped, and cut if it is long.
+std::string ShownText(std::string_view text);
+
 // For factories. InvalidArgument that names the first parameter that is not allowed, and those that are.
 absl::Status CheckParameters(const ExporterSpec& spec, std::initializer_list<std::string_view> allowed);
 // The value of a parameter, or null.

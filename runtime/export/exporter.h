@@ -14,6 +14,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +28,19 @@
 
 namespace ferret {
 
+// An output that another process can go on with, as far as it is durable.
+struct DurableOutput {
+  std::string path;        // absolute; a regular file
+  std::string final_path;  // what it is to be called when it is complete
+  uint64_t text_bytes = 0;  // of its text, not compressed: everything that was exported, and nothing that follows it
+  uint64_t events = 0;      // in it
+};
+
 // What does not change during a session.
 struct SessionInfo {
   int64_t start_ns = 0;  // Unix ns
   int32_t pid = 0;
+  bool in_forked_child = false;  // has its parent's environment, command name and rank
   std::string process_name;  // the command name, as in /proc/self/comm
   std::string host_name;
   bool has_rank = false;  // whether a launcher's environment named the rank
@@ -44,11 +55,21 @@ struct SessionInfo {
   // An exporter calls it, if it is set, when it has opened a file that gets its final name only at the end, so that
   // the file can be found after a kill: with the name that it has now and the one it is to get. Any thread.
   std::function<void(const std::string& temporary_path, const std::string& final_path)> file_opened;
+  // An exporter calls it, if it is set, in Open, after it has loaded libraries or made them ready: their exit handlers, and
+  // destructors of their statics, then run after the session has ended, and with it this exporter.
+  std::function<void()> before_exit_handlers_so_far;
+  // Of a process that was killed: the new output begins with what this one has, and is exported to as if it had not been
+  // interrupted. Only for exporters that have a DurableOutput. No path: there is none.
+  DurableOutput continued;
+  // Tells the outputs of one session apart, if there are several: "dump1" of a flight recorder, "recovered". Files are
+  // named by it (see runtime/export/file/output_path.h). Empty: there is only one.
+  std::string label;
 };
 
 // Cumulative state of the session as this exporter sees it, at the moment of the call.
 struct ExportProgress {
   uint64_t events_built = 0;  // function events and instants that the drain finished
+  uint64_t events_discarded = 0;  // of them, by a flight recorder: too old to be in this output
   LossCounts lost;            // recording losses and this exporter's own
   uint64_t links_made = 0;
   uint64_t links_evicted = 0;  // forward ops forgotten because the link table was full
@@ -83,8 +104,22 @@ class Exporter {
   // How many of the events that Export accepted never came to be in the output, after all. Asked once, after Close.
   virtual uint64_t NotDelivered() const { return 0; }
 
+  // After a Flush of either kind: the `sequence` of a batch, of which, as of all before it, nothing is on its way any more: it
+  // is durable, or counted as lost.
+  virtual uint64_t SettledBatch() const { return UINT64_MAX; }
+
+  // What of the output is durable, after a Flush that succeeded. Without one, whoever goes on after a kill cannot tell what
+  // was exported in the moment before it, and exports that again.
+  virtual std::optional<DurableOutput> Durable() const { return std::nullopt; }
+
   // Where the output went, for the one line at the end of a run, for example "trace.json.gz"; empty if nowhere.
   virtual std::string Destination() const { return ""; }
+};
+
+// An exporter with the name it is reported under.
+struct NamedExporter {
+  std::string name;
+  std::unique_ptr<Exporter> exporter;
 };
 
 }  // namespace ferret

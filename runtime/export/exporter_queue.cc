@@ -14,6 +14,7 @@ void ExporterQueue::Push(std::shared_ptr<const EventBatch> batch) {
     Drop(*batch);
     return;
   }
+  last_sequence_ = std::max(last_sequence_, batch->sequence);
   held_bytes_ += bytes;
   counts_.pushed += batch->count();
   counts_.waiting += batch->count();
@@ -21,14 +22,24 @@ void ExporterQueue::Push(std::shared_ptr<const EventBatch> batch) {
 }
 
 void ExporterQueue::Drop(const EventBatch& batch) {
+  last_sequence_ = std::max(last_sequence_, batch.sequence);
   counts_.pushed += batch.count();
   CountLost(&ExporterCounts::dropped, batch.count(), batch.links.size());
   KeepThreads(batch.threads);
 }
 
 void ExporterQueue::Fail(const EventBatch& batch) {
+  last_sequence_ = std::max(last_sequence_, batch.sequence);
   counts_.pushed += batch.count();
   CountLost(&ExporterCounts::failed, batch.count(), batch.links.size());
+}
+
+uint64_t ExporterQueue::Settled() const {
+  if (in_flight_.present) return in_flight_.sequence - 1;
+  for (const Entry& entry : entries_) {
+    if (entry.batch != nullptr) return entry.batch->sequence - 1;
+  }
+  return last_sequence_;
 }
 
 void ExporterQueue::PushFlush(std::shared_ptr<FlushRequest> request) {
@@ -39,7 +50,7 @@ ExporterQueue::Entry ExporterQueue::Take() {
   Entry entry = std::move(entries_.front());
   entries_.pop_front();
   if (entry.batch != nullptr) {
-    in_flight_ = {true, entry.batch->count(), entry.batch->links.size(), entry.batch->bytes()};
+    in_flight_ = {true, entry.batch->sequence, entry.batch->count(), entry.batch->links.size(), entry.batch->bytes()};
   }
   return entry;
 }
@@ -51,6 +62,7 @@ void ExporterQueue::Finish(bool exported) {
   }
   counts_.waiting -= in_flight_.count;
   counts_.exported += in_flight_.count;
+  if (in_flight_.sequence > fresh_after_) counts_.fresh += in_flight_.count;
   held_bytes_ -= in_flight_.bytes;
   in_flight_ = {};
 }
@@ -58,6 +70,7 @@ void ExporterQueue::Finish(bool exported) {
 void ExporterQueue::TakeBack(uint64_t count) {
   count = std::min(count, counts_.exported);
   counts_.exported -= count;
+  counts_.fresh -= std::min(count, counts_.fresh);
   counts_.failed += count;
 }
 

@@ -32,6 +32,11 @@ struct ExporterCounts {
   uint64_t failed = 0;    // kExporterFailed: Export failed or never returned, or the exporter was disabled
   uint64_t waiting = 0;   // in the queue or in a call of Export
 
+  // Of exported: in batches with a sequence above RunnerOptions::fresh_after.
+  uint64_t fresh = 0;
+  // Of pushed, and of nothing else: a flight recorder's, which were too old before anything asked for them.
+  uint64_t discarded = 0;
+
   uint64_t links_lost = 0;           // in batches that were dropped or failed
   uint64_t thread_notices_lost = 0;  // beyond kMaxMissedThreads
 };
@@ -55,7 +60,8 @@ class ExporterQueue {
     std::shared_ptr<FlushRequest> flush;      // null for a batch
   };
 
-  explicit ExporterQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit ExporterQueue(size_t max_bytes, uint64_t fresh_after = 0)
+      : max_bytes_(max_bytes), fresh_after_(fresh_after) {}
 
   bool empty() const { return entries_.empty(); }
   ExporterCounts counts() const { return counts_; }
@@ -65,6 +71,11 @@ class ExporterQueue {
   // Count a batch that comes when the exporter does not take any more.
   void Drop(const EventBatch& batch);
   void Fail(const EventBatch& batch);
+
+  // The sequence of the last batch of which, as of all before it, nothing waits or is in a call of Export.
+  uint64_t Settled() const;
+  // The sequence of the last batch that came, whatever became of it.
+  uint64_t last_sequence() const { return last_sequence_; }
 
   void PushFlush(std::shared_ptr<FlushRequest> request);
 
@@ -88,6 +99,7 @@ class ExporterQueue {
   // What the accounting needs to know of a batch after the exporter has let go of it.
   struct InFlight {
     bool present = false;
+    uint64_t sequence = 0;
     uint64_t count = 0;
     uint64_t links = 0;
     size_t bytes = 0;
@@ -99,9 +111,11 @@ class ExporterQueue {
   std::deque<Entry> LoseWaiting(uint64_t ExporterCounts::*reason, const absl::Status& status);
 
   const size_t max_bytes_;
+  const uint64_t fresh_after_;
   size_t held_bytes_ = 0;  // of all batches in entries_ and of the one in flight
   std::deque<Entry> entries_;
   InFlight in_flight_;
+  uint64_t last_sequence_ = 0;  // of all batches that came, whatever became of them
   std::vector<ThreadInfo> missed_threads_;
   ExporterCounts counts_;
 };

@@ -3,7 +3,9 @@
 
 #include "runtime/export/exporter_runner.h"
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -50,6 +52,16 @@ void ExporterRunner::Push(std::shared_ptr<const EventBatch> batch) {
   state_->work.notify_one();
 }
 
+void ExporterRunner::FlushSoon() {
+  std::deque<ExporterQueue::Entry> given_up;  // freed without the lock
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->flush_soon = true;
+    given_up = state_->GiveUpIfHanging();
+  }
+  state_->work.notify_one();
+}
+
 absl::Status ExporterRunner::Flush(absl::Time deadline) {
   const auto request = std::make_shared<FlushRequest>();
   request->deadline = state_->clock().At(deadline);
@@ -68,20 +80,21 @@ absl::Status ExporterRunner::Flush(absl::Time deadline) {
 }
 
 void ExporterRunner::RequestStop(absl::Time deadline) {
-  if (stop_requested_) return;
-  stop_requested_ = true;
   const RunnerClock::Time now = state_->clock().Now();
-  stop_at_ = state_->clock().At(deadline);
+  const RunnerClock::Time stop_at = state_->clock().At(deadline);
   // The last eighth is for an exporter that uses up all the time it is given to return from Close.
-  const auto eighth = (stop_at_ - now) / 8;
+  const auto eighth = (stop_at - now) / 8;
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
+    if (!state_->stopping) state_->drain_until = state_->flush_until = state_->close_until = state_->stop_at = stop_at;
     state_->stopping = true;
-    state_->drain_until = now + 4 * eighth;
-    state_->flush_until = now + 6 * eighth;
-    state_->close_until = now + 7 * eighth;
+    state_->drain_until = std::min(state_->drain_until, now + 4 * eighth);
+    state_->flush_until = std::min(state_->flush_until, now + 6 * eighth);
+    state_->close_until = std::min(state_->close_until, now + 7 * eighth);
+    state_->stop_at = std::min(state_->stop_at, stop_at);
   }
   state_->work.notify_one();
+  state_->done.notify_all();
 }
 
 absl::Status ExporterRunner::Stop(absl::Time deadline) {
@@ -90,7 +103,7 @@ absl::Status ExporterRunner::Stop(absl::Time deadline) {
   RequestStop(deadline);
   RunnerClock& clock = state_->clock();
   std::unique_lock<std::mutex> lock(state_->mutex);
-  while (!state_->finished && clock.Now() < stop_at_) clock.WaitUntil(state_->done, lock, stop_at_);
+  while (!state_->finished && clock.Now() < state_->stop_at) clock.WaitUntil(state_->done, lock, state_->stop_at);
   if (!state_->finished) return stop_result_ = Abandon(std::move(lock));
   stop_result_ = !state_->disabled.ok() ? state_->disabled : state_->close_status;
   lock.unlock();

@@ -8,9 +8,9 @@
 // disabled, and what comes afterwards is counted as failed; one that hangs when the session stops is abandoned, thread
 // and all.
 //
-// Who calls what: Push, the drain thread; counts, status, destination, any thread; Flush, any thread; RequestStop,
-// Stop and the destructor, one thread. In the child of a fork the exporter's thread does not exist: the child must not
-// touch a runner, not even destroy it.
+// Who calls what: Push and FlushSoon, the drain thread; counts, status, destination, Flush and RequestStop, any thread; Stop
+// and the destructor, one thread. In the child of a fork the exporter's thread does not exist: the child must not touch a
+// runner, not even destroy it.
 
 #ifndef FERRET_RUNTIME_EXPORT_EXPORTER_RUNNER_H_
 #define FERRET_RUNTIME_EXPORT_EXPORTER_RUNNER_H_
@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -36,6 +37,8 @@ struct RunnerOptions {
   std::string name;
   // Bound on EventBatch::bytes() of everything that waits for the exporter or is in its hands.
   size_t max_queue_bytes = size_t{64} << 20;
+  // Batches with a sequence up to that have been given to another exporter for the same output: see ExporterCounts::fresh.
+  uint64_t fresh_after = 0;
   // Nothing exported stays unflushed for longer.
   absl::Duration flush_interval = absl::Seconds(1);
   // The deadline that the exporter is given for such a flush.
@@ -45,6 +48,14 @@ struct RunnerOptions {
   // The session's part of the progress, without any exporter's losses. Called on the exporter's thread, never after
   // Stop has returned. It must not throw, nor wait for anything that a caller of Stop holds.
   std::function<ExportProgress()> progress;
+  // Called on the exporter's thread whenever more is settled: everything up to that batch is flushed, or counted as lost.
+  // UINT64_MAX: nothing that comes will be exported any more. May be called after Stop has returned.
+  std::function<void(uint64_t batch, const std::optional<DurableOutput>& output)> on_settled;
+  // Called by FlushSoon when a call of the exporter has lasted for too long: nothing up to that batch is to be waited for.
+  // What waited is counted as dropped. Of the batch that the exporter has got is known what becomes of it when the call
+  // returns; after a kill before that it may be in the output or not.
+  std::function<void(uint64_t batch)> on_given_up;
+  absl::Duration longest_wait = absl::Seconds(1);
   // Gets one line for each first error of a kind; null is standard error. Called on any thread, also after Stop.
   void (*report)(const std::string& line) = nullptr;
   // Null is the real one. Must live as long as the process.
@@ -67,6 +78,10 @@ class ExporterRunner {
   // The notices about threads of dropped batches are kept and exported before the next batch that is not dropped.
   void Push(std::shared_ptr<const EventBatch> batch);
 
+  // Flushes once more before its time, if anything was exported since the last flush. An exporter that hangs cannot: it loses
+  // what waits for it, see RunnerOptions::on_given_up. Never blocks.
+  void FlushSoon();
+
   // Waits until everything pushed before the call is exported and flushed. The error of that flush, DeadlineExceeded,
   // or why the exporter is disabled.
   absl::Status Flush(absl::Time deadline);
@@ -78,7 +93,8 @@ class ExporterRunner {
   // disabled the exporter or that flushing and closing it gave.
   absl::Status Stop(absl::Time deadline);
   // Begins the same and returns at once. Called for all exporters before Stop is called for each, it gives every one of
-  // them the whole time, also those behind one that hangs. The first call's deadline holds.
+  // them the whole time, also those behind one that hangs. The soonest deadline of all calls holds, also for a call of Stop
+  // that waits already.
   void RequestStop(absl::Time deadline);
 
   ExporterCounts counts() const;
@@ -94,8 +110,6 @@ class ExporterRunner {
   const std::string name_;
   ExporterThread* state_;  // deleted by the destructor, unless the thread was abandoned
   std::thread thread_;
-  bool stop_requested_ = false;
-  RunnerClock::Time stop_at_;
   bool stopped_ = false;
   bool abandoned_ = false;
   absl::Status stop_result_;

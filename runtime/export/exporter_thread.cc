@@ -12,24 +12,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/threads/write_signal_guard.h"
 
 namespace ferret {
 namespace {
 
-RunnerClock* RealClock() {
-  static RunnerClock* const clock = new RunnerClock;  // leaked: abandoned threads may read it until the process is gone
-  return clock;
-}
-
 RunnerOptions WithClock(RunnerOptions options) {
-  if (options.clock == nullptr) options.clock = RealClock();
+  if (options.clock == nullptr) options.clock = RealRunnerClock();
   return options;
 }
 
 }  // namespace
 
 ExporterThread::ExporterThread(std::unique_ptr<Exporter> exporter, SessionInfo info, RunnerOptions options)
-    : queue(options.max_queue_bytes),
+    : queue(options.max_queue_bytes, options.fresh_after),
       exporter_(std::move(exporter)),
       info_(std::move(info)),
       options_(WithClock(std::move(options))) {
@@ -79,7 +75,7 @@ bool ExporterThread::Step(Lock& lock) {
     const auto given_up = queue.DropWaiting(absl::CancelledError("the exporter is being stopped"));
     done.notify_all();
     lock.unlock();  // batches are freed without it
-  } else if (dirty_ && now >= flush_due_) {
+  } else if (dirty_ && (now >= flush_due_ || (flush_soon && queue.empty()))) {
     Flush(lock, clock().After(options_.flush_timeout), /*awaited=*/false).IgnoreError();  // reported, and tried again
   } else if (!queue.empty()) {
     ExportEntry(lock, queue.Take());
@@ -126,6 +122,7 @@ void ExporterThread::ExportThreads(Lock& lock, std::vector<ThreadInfo> threads) 
 }
 
 absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool awaited) {
+  flush_soon = false;
   const ExportProgress progress = Progress(lock);
   if (abandoned) return absl::CancelledError("abandoned");
   bool needs_flush = false;
@@ -139,7 +136,17 @@ absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool 
   // After an error it is tried again, and no sooner than after an interval.
   dirty_ = !status.ok() || needs_flush;
   flush_due_ = clock().After(options_.flush_interval);
+  if (status.ok() && active()) TellSettled(lock);
   return status;
+}
+
+void ExporterThread::TellSettled(Lock& lock) {
+  if (!options_.on_settled) return;
+  const uint64_t batch = queue.Settled();
+  Call(lock, "Durable", [&] {
+    options_.on_settled(std::min(batch, exporter_->SettledBatch()), exporter_->Durable());
+    return absl::OkStatus();
+  }).IgnoreError();
 }
 
 void ExporterThread::Close(Lock& lock) {
@@ -149,8 +156,9 @@ void ExporterThread::Close(Lock& lock) {
   if (!active()) return;
   const ExportProgress progress = Progress(lock);
   if (abandoned) return;
-  const absl::Status closed = Call(lock, "Close", [&] {
-    return exporter_->Close(progress, clock().ToWallClock(close_until));
+  // Stop may be asked once more meanwhile.
+  const absl::Status closed = Call(lock, "Close", [&, until = close_until] {
+    return exporter_->Close(progress, clock().ToWallClock(until));
   });
   if (active()) ReadDestination(lock);
   uint64_t not_delivered = 0;
@@ -179,6 +187,7 @@ void ExporterThread::Disable(Lock& lock, const absl::Status& status) {
   done.notify_all();
   lock.unlock();  // batches are freed without it
   given_up.clear();
+  if (options_.on_settled) options_.on_settled(UINT64_MAX, std::nullopt);
   lock.lock();
 }
 
@@ -197,6 +206,7 @@ ExportProgress ExporterThread::Progress(Lock& lock) {
 
 template <typename Function>
 absl::Status ExporterThread::Call(Lock& lock, const char* what, Function function) {
+  call_since = clock().Now();
   lock.unlock();
   absl::Status status;
   bool threw = true;
@@ -214,8 +224,18 @@ absl::Status ExporterThread::Call(Lock& lock, const char* what, Function functio
     Report(absl::StrCat(what, " failed: ", status.ToString()));
   }
   lock.lock();
+  call_since.reset();
   if (threw && active()) Disable(lock, status);
   return status;
+}
+
+std::deque<ExporterQueue::Entry> ExporterThread::GiveUpIfHanging() {
+  if (!options_.on_given_up || !active() || !call_since.has_value()) return {};
+  if (clock().Now() - *call_since <= absl::ToChronoNanoseconds(options_.longest_wait)) return {};
+  auto given_up = queue.DropWaiting(absl::UnavailableError("the exporter hangs, and what waited for it was dropped"));
+  done.notify_all();
+  options_.on_given_up(queue.last_sequence());
+  return given_up;
 }
 
 // A full disk fails every call from then on, and each of them for the same reason.
@@ -243,7 +263,8 @@ void ExporterThread::Report(const std::string& text) const {
     return;
   }
   line.push_back('\n');
-  // One call, so that lines of several threads do not mix; a closed standard error is nobody's problem.
+  // It may be the host's thread. One call, so that lines of several threads do not mix; a closed standard error is nobody's problem.
+  const WriteSignalGuard guard;
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -11,8 +11,10 @@
 #define FERRET_RUNTIME_EXPORT_EXPORTER_THREAD_H_
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,10 @@ class ExporterThread {
   // One line, whatever the text. Any thread.
   void Report(const std::string& text) const;
 
+  // For FlushSoon, with the lock held: if a call has lasted for too long, what waits is dropped, and returned, and whoever
+  // waits for it to be settled is told.
+  std::deque<ExporterQueue::Entry> GiveUpIfHanging();
+
   RunnerClock& clock() const { return *options_.clock; }
 
   std::mutex mutex;
@@ -45,12 +51,15 @@ class ExporterThread {
   std::condition_variable done;  // to callers of Flush and Stop: a request is done, or finished
   ExporterQueue queue;
   absl::Status disabled;   // why, once the exporter is called no more
-  bool stopping = false;   // set by Stop, with the three times below
+  bool flush_soon = false;  // what is exported is to be flushed as soon as nothing waits, or it is due
+  bool stopping = false;   // set by RequestStop, with the times below
   bool abandoned = false;  // set by Stop at its deadline: the thread may touch nothing any more
   bool finished = false;   // the exporter is destroyed, the thread is about to end
-  RunnerClock::Time drain_until, flush_until, close_until;
+  RunnerClock::Time drain_until, flush_until, close_until, stop_at;
   absl::Status close_status;
   std::string destination;
+  // Since when the exporter is in a call, while it is in one.
+  std::optional<RunnerClock::Time> call_since;
 
   // Keeps an abandoned state reachable, for leak checkers. Written once, by Stop.
   ExporterThread* next_abandoned = nullptr;
@@ -64,6 +73,7 @@ class ExporterThread {
   void ExportEntry(Lock& lock, ExporterQueue::Entry entry);
   void ExportThreads(Lock& lock, std::vector<ThreadInfo> threads);
   absl::Status Flush(Lock& lock, RunnerClock::Time deadline, bool awaited = true);
+  void TellSettled(Lock& lock);
   void Close(Lock& lock);
   void ReadDestination(Lock& lock);
   void Disable(Lock& lock, const absl::Status& status);

@@ -173,7 +173,11 @@ absl::Status PluginExporter::Open(const SessionInfo& info) {
   session.option_count = static_cast<uint32_t>(names.size());
   session.option_names = names.data();
   session.option_values = values.data();
-  return Call([&](char* error, size_t size) { return plugin_->open(self_, &session, error, size); });
+  const absl::Status status =
+      Call([&](char* error, size_t size) { return plugin_->open(self_, &session, error, size); });
+  // Whatever libraries it has loaded.
+  if (info.before_exit_handlers_so_far) info.before_exit_handlers_so_far();
+  return status;
 }
 
 absl::Status PluginExporter::Export(const EventBatch& batch) {

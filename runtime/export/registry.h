@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ class ExporterRegistry {
 
   // NotFound, with the names that exist, or the factory's error.
   absl::StatusOr<std::unique_ptr<Exporter>> Create(const ExporterSpec& spec) const;
+
+  // Around fork: nobody is inside when the child is made.
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+  // In a child whose other threads may have held the lock.
+  void RenewLock() { new (&mutex_) std::mutex; }
 
   // In alphabetical order.
   std::vector<std::string> Names() const;

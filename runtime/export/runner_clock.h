@@ -22,6 +22,7 @@ class RunnerClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
+  constexpr RunnerClock() = default;
   virtual ~RunnerClock() = default;
 
   virtual Time Now() { return std::chrono::steady_clock::now(); }
@@ -41,6 +42,8 @@ class RunnerClock {
     return absl::ToChronoNanoseconds(std::clamp(duration, absl::ZeroDuration(), absl::Hours(24 * 365)));
   }
 };
+
+RunnerClock* RealRunnerClock();
 
 }  // namespace ferret
 

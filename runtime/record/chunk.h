@@ -77,7 +77,8 @@ struct alignas(64) Chunk {
   // Line 1.
   uint32_t read_offset;  // written by the drain only
   uint32_t recycles;     // how often the chunk went back to the free queue
-  uint32_t reserved2[14];
+  uint64_t first_id;     // with a crash file: the id of the event of the chunk's first begin; 0 until it is read
+  uint32_t reserved2[12];
 
   char* bytes() { return reinterpret_cast<char*>(this); }
   const char* bytes() const { return reinterpret_cast<const char*>(this); }
@@ -91,6 +92,7 @@ static_assert(offsetof(Chunk, write_offset) == 40 && offsetof(Chunk, sealed) == 
               "layout is part of the format");
 static_assert(offsetof(Chunk, write_offset) == kWriteOffsetPlace, "the recording path finds it there");
 static_assert(offsetof(Chunk, read_offset) == 64, "the reader writes a line of its own");
+static_assert(offsetof(Chunk, first_id) == 72, "layout is part of the format");
 static_assert(std::atomic<uint32_t>::is_always_lock_free, "address-free, so usable in a shared mapping");
 static_assert(kMaxChunkBytes < UINT32_MAX, "offsets are 32 bits");
 static_assert(kEndReserveBytes == 32 * kEndBytes, "32 open scopes can always end");

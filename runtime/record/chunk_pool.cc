@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <new>
 
 namespace ferret::internal {
@@ -35,7 +36,7 @@ ChunkPool::ChunkPool(const Config& config, char* region)
       free_(config.max_chunks, 1, 0),
       free_token_(free_) {}
 
-ChunkPool::~ChunkPool() { munmap(region_, size_t{config_.max_chunks} * config_.chunk_bytes); }
+ChunkPool::~ChunkPool() { munmap(region_, bytes()); }
 
 Chunk* ChunkPool::Take(uint32_t limit) {
   Chunk* chunk = nullptr;
@@ -58,7 +59,13 @@ Chunk* ChunkPool::Take(uint32_t limit) {
 size_t ChunkPool::TakeAnnounced(Chunk** chunks, size_t max) { return open_.try_dequeue_bulk(chunks, max); }
 
 void ChunkPool::Recycle(Chunk* chunk) {
+  if (IsAway(IndexOf(chunk))) {
+    // What cannot be where a kill leaves it is not handed out again.
+    if (!Replace(IndexOf(chunk), 1) && file_ != nullptr) return;
+    away_[IndexOf(chunk)] = false;
+  }
   chunk->read_offset = 0;
+  chunk->first_id = 0;
   ++chunk->recycles;
   // Release, acquired by Take: the drain's reads of the chunk are over before a thread writes into it again.
   chunk->owner.store(kOwnerFree, std::memory_order_release);
@@ -80,7 +87,63 @@ void ChunkPool::Prefault(uint32_t ready) {
 }
 
 void ChunkPool::Retire() {
-  madvise(region_, size_t{config_.max_chunks} * config_.chunk_bytes, MADV_DONTNEED);
+  madvise(region_, bytes(), MADV_DONTNEED);
+}
+
+bool ChunkPool::MoveInto(char* mapped) {
+  file_ = mapped;
+  return Move();
+}
+
+void ChunkPool::MoveBack(int file, uint64_t offset) {
+  file_ = nullptr;
+  const std::vector<bool> elsewhere = away_;
+  Move();  // what cannot be moved stays in a file without a name
+  if (file < 0) return;
+  for (uint32_t i = 0; i < elsewhere.size(); ++i) {
+    if (!away_[i] || elsewhere[i]) continue;
+    const uint64_t place = uint64_t{i} * config_.chunk_bytes;
+    mmap(region_ + place, config_.chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
+         static_cast<off_t>(offset + place));
+  }
+}
+
+// Whoever has taken a chunk out of the queue owns it, and so do the claims here: no thread that is late can write into
+// what is replaced, nor take it meanwhile.
+bool ChunkPool::Move() {
+  std::vector<Chunk*> claimed;
+  // The queue may say that it is empty while a thread that is late looks, too.
+  for (int looks = 0; looks < 1000 && free_.size_approx() != 0; ++looks) {
+    for (Chunk* chunk; free_.try_dequeue(chunk);) claimed.push_back(chunk);
+  }
+  const uint32_t fresh = std::min(fresh_.exchange(config_.max_chunks, std::memory_order_relaxed), config_.max_chunks);
+
+  away_.assign(config_.max_chunks, true);
+  for (const Chunk* chunk : claimed) away_[IndexOf(chunk)] = false;
+  std::fill(away_.begin() + fresh, away_.end(), false);
+  bool moved = true;
+  for (uint32_t first = 0; first < config_.max_chunks;) {
+    uint32_t end = first + 1;
+    while (end < config_.max_chunks && away_[end] == away_[first]) ++end;
+    if (!away_[first]) moved = Replace(first, end - first) && moved;
+    first = end;
+  }
+  for (Chunk* chunk : claimed) free_.enqueue(free_token_, chunk);
+  prefaulted_ = 0;
+  fresh_.store(fresh, std::memory_order_relaxed);
+  return moved;
+}
+
+bool ChunkPool::Replace(uint32_t first, uint32_t count) {
+  char* const at = chunk_at(first)->bytes();
+  const size_t size = size_t{count} * config_.chunk_bytes;
+  if (file_ == nullptr) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    return mmap(at, size, PROT_READ | PROT_WRITE, kFlags, -1, 0) != MAP_FAILED;
+  }
+  // A size of 0: the same pages once more. The host may have closed the file's descriptor.
+  char* const from = file_ + size_t{first} * config_.chunk_bytes;
+  return mremap(from, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
 }
 
 bool ChunkPool::RunningLow() const {

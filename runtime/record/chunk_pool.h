@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "concurrentqueue/concurrentqueue.h"
 #include "runtime/record/chunk.h"
@@ -70,6 +71,18 @@ class ChunkPool {
   // into the chunk it holds, which then reaches nobody.
   void Retire();
 
+  // Between sessions. Moves the memory, at the addresses that it has, into the file of zeros that is mapped, shared, at
+  // `mapped` for as long. Chunks that threads hold, or the drain, stay where they are until they are recycled: a thread
+  // that is late may be in the middle of a record. False if something cannot be mapped; MoveBack is needed then, too.
+  bool MoveInto(char* mapped);
+  // Back into anonymous memory; what is held becomes a private copy of the file, which `file` is, from `offset` on. With −1
+  // it goes on being in that.
+  void MoveBack(int file, uint64_t offset);
+  // Whether the chunk was held when the memory was moved the last time, and is not where that is.
+  bool IsAway(uint32_t index) const { return index < away_.size() && away_[index]; }
+  char* memory() { return region_; }
+  size_t bytes() const { return size_t{config_.max_chunks} * config_.chunk_bytes; }
+
   // Changes whenever a chunk was recycled: a thread that found nothing need not look again before. Acquire, released by
   // Recycle: whoever sees the new count finds the chunk in the free queue.
   uint32_t recycled() const { return recycled_.load(std::memory_order_acquire); }
@@ -84,6 +97,12 @@ class ChunkPool {
  private:
   ChunkPool(const Config& config, char* region);
   Chunk* Take(uint32_t limit);
+  bool Move();
+  // With memory of zeros, of the file if there is one.
+  bool Replace(uint32_t first, uint32_t count);
+  uint32_t IndexOf(const Chunk* chunk) const {
+    return static_cast<uint32_t>(static_cast<size_t>(chunk->bytes() - region_) / config_.chunk_bytes);
+  }
 
   const Config config_;
   char* const region_;
@@ -94,7 +113,10 @@ class ChunkPool {
   // since a fresh chunk holds nothing that anybody wrote before.
   alignas(64) std::atomic<uint32_t> fresh_{0};
   std::atomic<uint32_t> recycled_{0};
-  uint32_t prefaulted_ = 0;  // drain thread only
+  // Drain thread only, or between sessions.
+  uint32_t prefaulted_ = 0;
+  char* file_ = nullptr;
+  std::vector<bool> away_;
 };
 
 }  // namespace ferret::internal

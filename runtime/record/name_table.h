@@ -7,7 +7,7 @@
 //     index  [ 0: unused | 1: offset, length | 2: offset, length | … ]      65,536 entries
 //     bytes  [ text of 1 | text of 2 | … ]                                  16 MiB
 //
-// Both arrays lie in one mapping that holds no pointers. What does not fit is recorded inline and counted.
+// Both arrays lie in one mapping that holds no pointers, so that it can be a file's. What does not fit is recorded inline and counted.
 //
 // Threads: Intern on any thread (a lock per shard of the hash); Text on any thread that got the id from Intern, or
 // from a record that was published after its writer got it: the entry was complete before.
@@ -55,6 +55,24 @@ class NameTable {
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
 
+  // Moves the memory into a file that has so many bytes for it at `offset`, all zeros, mapped at `mapped` too: as many
+  // names as fit survive the process then. Texts keep their addresses. False, with nothing changed, when it does not fit
+  // or cannot be mapped.
+  bool MoveInto(int file, uint64_t offset, char* mapped, uint64_t bytes);
+  // Back into memory of its own.
+  void MoveBack();
+  // What MoveInto needs for `text_bytes` more of text.
+  uint64_t BytesInFile(uint64_t text_bytes);
+  char* memory() { return mapping_; }
+
+  // In a forked child, with the locks held: the memory is the child's own, whatever it was in the parent.
+  void ForgetFileInChild() {
+    in_file_ = 0;
+    limit_ = bounds_.bytes;
+  }
+  // In a child whose other threads may have held the locks.
+  void RenewLocks();
+
   // Around fork: no other thread is inside the table when the child is made.
   void LockAll();
   void UnlockAll();
@@ -72,6 +90,8 @@ class NameTable {
   };
   static constexpr size_t kShards = 16;
 
+  size_t index_bytes() const { return (size_t{bounds_.names} + 1) * sizeof(Entry); }
+
   const Bounds bounds_;
   char* mapping_;
   Entry* index_;
@@ -79,6 +99,8 @@ class NameTable {
   std::array<Shard, kShards> shards_;
   std::mutex append_;          // guards used_ and the tail of the arrays
   uint32_t used_ = 0;          // bytes
+  uint32_t limit_;             // of used_
+  uint64_t in_file_ = 0;       // how much of the mapping lies in a file
   std::atomic<uint32_t> size_{0};     // names; written under append_, relaxed readers only want a number
   std::atomic<uint64_t> refused_{0};  // relaxed: a statistic
 };

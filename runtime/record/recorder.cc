@@ -3,6 +3,7 @@
 
 #include "runtime/record/recorder.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "runtime/record/fork_mark.h"
 #include "runtime/record/name_table.h"
 #include "runtime/record/steps.h"
 #include "runtime/record/thread_registry.h"
@@ -27,6 +29,11 @@ Writer g_exited(WriterKind::kExited);
 Writer g_suppressed(WriterKind::kSuppressed);
 Writer g_refused(WriterKind::kRefused);
 
+static_assert(kEpochOfNewChild < kGateUnattached, "no gate shows it");
+
+// Of a child that is to record: taken by the thread that calls it.
+std::atomic<void (*)()> g_restart{nullptr};
+
 // Release when a session starts, acquired by the cold path after it has seen the epoch.
 std::atomic<Recorder*> g_recorder{nullptr};
 // Release by the adapter, acquired when a chunk is opened.
@@ -40,13 +47,13 @@ uint32_t TakeEpoch() {
   uint32_t epoch;
   do {
     epoch = g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1;
-  } while (epoch == 0 || epoch >= kGateUnattached);
+  } while (epoch == 0 || epoch >= kEpochOfNewChild);
   return epoch;
 }
 
 // While a lock of the cold path is held outside of a record, handlers of this thread must find the gate closed, as they
 // do inside of one. Only what was open is closed, and opened again.
-__thread bool t_hidden __attribute__((tls_model("initial-exec"))) = false;
+__thread bool t_hidden FERRET_TLS_MODEL = false;
 
 void HideFromHandlers() {
   Writer* const w = t_writer;
@@ -71,6 +78,18 @@ void ShowToHandlers() {
   }
 }
 
+// Whoever allocates may change it, also when there is memory; a handler that records must not.
+class KeepErrno {
+ public:
+  KeepErrno() = default;
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  const int saved_ = errno;
+};
+
 int64_t MonotonicNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -80,7 +99,7 @@ int64_t MonotonicNs() {
 }  // namespace
 
 Switch g_switch;
-__thread Writer* t_writer __attribute__((tls_model("initial-exec"))) = &g_none;
+__thread Writer* t_writer FERRET_TLS_MODEL = &g_none;
 
 bool Recorder::CanEverFit(uint32_t bytes) {
   const Recorder* const recorder = g_recorder.load(std::memory_order_acquire);
@@ -104,6 +123,7 @@ Recorder* Recorder::Create(const Config& config) {
   // Made now: a signal handler that interrupted the construction on its own thread would wait for it for ever.
   ThreadRegistry::Global();
   NameTable::Global();
+  ForkMark::Set();
   recorder->pool_ = ChunkPool::Create(config.pool);
   if (recorder->pool_ == nullptr) return nullptr;
   return recorder.release();
@@ -142,7 +162,8 @@ void Recorder::Resume() {
 void Recorder::NewEpoch() {
   // Only if on: a compare-exchange, so that a concurrent Stop stays stopped.
   uint32_t current = g_switch.epoch.load(std::memory_order_relaxed);
-  while (current != 0 && !g_switch.epoch.compare_exchange_weak(current, TakeEpoch(), std::memory_order_release)) {
+  while (current != 0 && current != kEpochOfNewChild &&
+         !g_switch.epoch.compare_exchange_weak(current, TakeEpoch(), std::memory_order_release)) {
   }
 }
 
@@ -155,6 +176,10 @@ void Recorder::SuppressThisThread() { t_writer = &g_suppressed; }
 
 void Recorder::BeforeFork() {
   HideFromHandlers();
+  if (IsUnknownChild()) {
+    ThreadRegistry::Global().RenewLock();
+    NameTable::Global().RenewLocks();
+  }
   ThreadRegistry::Global().Lock();
   NameTable::Global().LockAll();
 }
@@ -166,12 +191,78 @@ void Recorder::AfterForkInParent() {
 }
 
 // The queues may be in the middle of an operation of a thread that does not exist here, and nobody drains: the child
-// leaves them alone.
-void Recorder::AfterForkInChild() {
-  AfterForkInParent();
+// leaves them alone, with the recorder, the chunks and the states of all threads, its own too.
+void Recorder::ForgetParent() {
+  const Writer* const w = t_writer;
   Stop();
   SetStepHook(nullptr);
   SuppressThisThread();
+  t_hidden = false;
+  g_restart.store(nullptr, std::memory_order_relaxed);
+  g_recorder.store(nullptr, std::memory_order_relaxed);
+  ThreadRegistry::Global().ForgetInChild(w->kind == WriterKind::kLive ? w->end_word : 0);
+  NameTable::Global().ForgetFileInChild();
+  ForkMark::Set();
+  NameTable::Global().UnlockAll();
+  ThreadRegistry::Global().Unlock();
+}
+
+void Recorder::AfterForkInChild() { ForgetParent(); }
+
+void Recorder::AfterForkInSessionChild(void (*restart)(), bool steps) {
+  const WriterKind kind = t_writer->kind;
+  ForgetParent();
+  // Not where it recorded nothing in the parent either.
+  if (kind != WriterKind::kSuppressed && kind != WriterKind::kExited) t_writer = &g_none;
+  if (restart == nullptr) return;
+  g_restart.store(restart, std::memory_order_relaxed);
+  if (steps) SetStepHook(&StepInNewChild);
+  // Release: whoever sees it on another thread, which was made later, sees the rest.
+  g_switch.epoch.store(kEpochOfNewChild, std::memory_order_release);
+}
+
+void (*Recorder::CancelRestart())() {
+  void (*const restart)() = g_restart.exchange(nullptr, std::memory_order_acq_rel);
+  uint32_t waiting = kEpochOfNewChild;
+  g_switch.epoch.compare_exchange_strong(waiting, 0, std::memory_order_relaxed);
+  return restart;
+}
+
+void Recorder::AllowRestart(void (*restart)()) {
+  if (restart == nullptr) return;
+  g_restart.store(restart, std::memory_order_release);
+  uint32_t off = 0;
+  g_switch.epoch.compare_exchange_strong(off, kEpochOfNewChild, std::memory_order_release);
+}
+
+bool Recorder::IsUnknownChild() {
+  if (!ForkMark::Lost()) return false;
+  Stop();
+  SetStepHook(nullptr);
+  SuppressThisThread();
+  return true;
+}
+
+// False when there is still no session. While one thread starts it, recording is not on for the others, as it is not while
+// a program starts its first one.
+bool Recorder::RestartInChild() {
+  if (t_writer->kind != WriterKind::kNone) return false;
+  void (*const restart)() = g_restart.exchange(nullptr, std::memory_order_acq_rel);
+  if (restart == nullptr) return false;
+  const int saved_errno = errno;
+  int cancel_state = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  SuppressThisThread();
+  restart();
+  t_writer = &g_none;
+  CancelRestart();
+  pthread_setcancelstate(cancel_state, nullptr);
+  errno = saved_errno;
+  return true;
+}
+
+void Recorder::StepInNewChild(StepSource source, uint64_t number) {
+  if (RestartInChild()) TellStep(source, number);
 }
 
 void Recorder::WakeDrain() {
@@ -182,11 +273,18 @@ Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
   // Acquire, released by Start and NewEpoch.
   const uint32_t epoch = g_switch.epoch.load(std::memory_order_acquire);
   if (epoch == 0) return {};
+  if (epoch == kEpochOfNewChild) {
+    // Ends are those of the parent's scopes.
+    const bool begins = room == Room::kBegin || room == Room::kNote;
+    return begins && RestartInChild() ? Enter(bytes, room) : Place{};
+  }
   Writer* const w = t_writer;
   switch (w->kind) {
     case WriterKind::kLive:
       return EnterLive(static_cast<ThreadState*>(w), epoch, bytes, room);
     case WriterKind::kNone: {
+      if (IsUnknownChild()) return {};
+      const KeepErrno keep_errno;
       // A handler that interrupts the creation finds kCreating, and drops.
       t_writer = &g_creating;
       std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -294,6 +392,8 @@ void Recorder::Refuse(ThreadState* state, Room room) {
 
 // The new chunk first, and only then the old one is sealed: if there is none, ends can still use the old one's reserve.
 bool Recorder::OpenChunk(ThreadState* state, Room room) {
+  if (IsUnknownChild()) return false;
+  const KeepErrno keep_errno;
   if (!TakeToken(state)) return false;
   Chunk* const chunk = TakeChunk(state, room);
   if (chunk == nullptr) return false;
@@ -404,6 +504,7 @@ void Recorder::WriteLossRecord(ThreadState* state) {
 void Recorder::OnThreadExit(void* argument) {
   auto* state = static_cast<ThreadState*>(argument);
   if (t_writer != state) return;  // a forked child, or recording was suppressed meanwhile
+  if (IsUnknownChild()) return;
   ThreadRegistry& registry = ThreadRegistry::Global();
   if (state->exit_rounds++ == 0) {
     registry.ArmExitHook(state);
@@ -425,6 +526,7 @@ void Recorder::OnThreadExit(void* argument) {
 }
 
 uint32_t Recorder::NameIdOutsideOfRecord(std::string_view name) {
+  if (IsUnknownChild()) return 0;
   HideFromHandlers();
   const uint32_t id = NameTable::Global().Intern(name);
   ShowToHandlers();
@@ -440,6 +542,7 @@ uint32_t Recorder::NameId(ThreadState* state, std::string_view name) {
   NameCache::Entry& entry = state->names->entries[hash % NameCache::kEntries];
   NameTable& table = NameTable::Global();
   if (entry.name_id != 0 && entry.hash == hash && table.Text(entry.name_id) == name) return entry.name_id;
+  if (IsUnknownChild()) return 0;
   const uint32_t id = table.Intern(name);
   if (id != 0) entry = {hash, id};
   return id;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "runtime/record/chunk_pool.h"
+#include "runtime/record/steps.h"
 #include "runtime/record/thread_state.h"
 #include "runtime/threads/wake_signal.h"
 
@@ -53,6 +54,8 @@ class Recorder {
 
   // The window in which it records, or would have, from the session's start on.
   uint32_t first_window() const { return first_window_.load(std::memory_order_relaxed); }
+  // Of a recorder that never starts, whose chunks were recorded by another one.
+  void SetFirstWindow(uint32_t window) { first_window_.store(window, std::memory_order_relaxed); }
 
   // All threads pass the cold path once, and open a chunk with their identity anew.
   static void NewEpoch();
@@ -61,11 +64,20 @@ class Recorder {
   // The calling thread records nothing from here on, uncounted: Ferret's own threads, and a forked child.
   static void SuppressThisThread();
 
-  // For pthread_atfork. The child records nothing.
+  // For pthread_atfork. The child records nothing; what its parent's threads recorded into is left where it is.
   // A handler that records while the names and states are locked would wait for its own thread: it is refused instead.
   static void BeforeFork();
   static void AfterForkInParent();
   static void AfterForkInChild();
+  // Instead of the last one, where the child may record: once a session is started there. `restart`, if it is not null, is
+  // called once, by the first record (also by the first step, if `steps` is set), on its thread and with no lock held. It is
+  // to start a session; if it does not, the child records nothing.
+  static void AfterForkInSessionChild(void (*restart)(), bool steps);
+  // Takes that back, and returns what is not called then; and takes that back in turn.
+  static void (*CancelRestart())();
+  static void AllowRestart(void (*restart)());
+  // Whether this process is a child that no handler knew of. It records nothing from here on.
+  static bool IsUnknownChild();
 
   ChunkPool& pool() { return *pool_; }
   const Config& config() const { return config_; }
@@ -95,6 +107,8 @@ class Recorder {
   enum class Room : uint8_t { kBegin, kNote, kEnd, kRemoteEnd };
   static Place Enter(uint32_t bytes, Room room);
   static void Commit(const Place& place, uint32_t bytes);
+  // The same in a signal handler: never opens a chunk. What `can_be` no record is refused, and counted like the others.
+  static Place EnterFromSignal(uint32_t bytes, Room room, bool can_be);
   // Whether a record of so many bytes fits into an empty chunk of the current pool.
   static bool CanEverFit(uint32_t bytes);
   // Details that found no room, or were cut, since the process started.
@@ -109,6 +123,9 @@ class Recorder {
  private:
   explicit Recorder(const Config& config) : config_(config) {}
 
+  static void ForgetParent();
+  static bool RestartInChild();
+  static void StepInNewChild(StepSource source, uint64_t number);
   static Place EnterLive(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
   static Place Attach(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
   static void Detach(ThreadState* state);
@@ -122,7 +139,7 @@ class Recorder {
   bool TakeToken(ThreadState* state);
 
   const Config config_;
-  const uint32_t pid_ = static_cast<uint32_t>(getpid());  // a system call; a forked child never records
+  const uint32_t pid_ = static_cast<uint32_t>(getpid());  // a system call; a forked child makes another one
   std::unique_ptr<ChunkPool> pool_;
   std::atomic<uint32_t> first_window_{0};  // like first_epoch_
   std::atomic<uint32_t> first_epoch_{0};  // stored before the epoch is published; relaxed readers have seen the epoch

@@ -24,12 +24,12 @@ void WriteStep(uint32_t payload, uint64_t number) {
   Recorder::Commit(place, kStepBytes);
 }
 
-void Tell(StepSource source, uint64_t number) {
+}  // namespace
+
+void TellStep(StepSource source, uint64_t number) {
   const StepHook hook = g_hook.load(std::memory_order_acquire);
   if (hook != nullptr) hook(source, number);
 }
-
-}  // namespace
 
 void SetStepHook(StepHook hook) {
   g_hook.store(hook, std::memory_order_release);
@@ -40,9 +40,9 @@ void RecordStepBegin(uint64_t number) { WriteStep(kStepBegins, number); }
 
 void RecordStep(uint64_t number) {
   WriteStep(kStepEnds, number);
-  Tell(StepSource::kProgram, number);
+  TellStep(StepSource::kProgram, number);
 }
 
-void OptimizerStepped() { Tell(StepSource::kOptimizer, kNextStep); }
+void OptimizerStepped() { TellStep(StepSource::kOptimizer, kNextStep); }
 
 }  // namespace ferret::internal

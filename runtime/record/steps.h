@@ -20,6 +20,9 @@ using StepHook = void (*)(StepSource source, uint64_t number);
 // more.
 void SetStepHook(StepHook hook);
 
+// Has the present hook told of a step's end.
+void TellStep(StepSource source, uint64_t number);
+
 // Records that the step of that number begins here, on this thread.
 void RecordStepBegin(uint64_t number);
 

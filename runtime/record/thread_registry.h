@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "ferret/loss.h"
@@ -32,6 +33,11 @@ class ThreadRegistry {
   ThreadState* Acquire();
   // Called by the exit hook, on the state's own thread, after its chunk is sealed.
   void Release(ThreadState* state);
+  // Live threads that are gone all the same: ended by the exit system call, or without an exit hook. The system is asked
+  // about each one. Not on a recording thread.
+  std::vector<uint32_t> FindGone();
+  // Takes back the state of one of them, when the drain has its chunk.
+  void Reclaim(uint32_t thread);
   // Arms the exit hook of the calling thread for one more round of destructors.
   void ArmExitHook(ThreadState* state) { if (has_exit_key_) pthread_setspecific(exit_key_, state); }
 
@@ -50,16 +56,25 @@ class ThreadRegistry {
 
   size_t live_threads();
 
+  // In a forked child, with the lock held: the parent's threads are not here, and what they lost is the parent's. States are
+  // left where they are. The child's threads get ids that the parent has not given, and number their scopes from `end_word`
+  // on, if that is not 0: ends of the parent's scopes then match none of the child's.
+  void ForgetInChild(uint64_t end_word);
+  // In a child whose other threads may have held the lock.
+  void RenewLock() { new (&mutex_) std::mutex; }
+
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
  private:
   ThreadRegistry();
+  void TakeBack(ThreadState* state);
 
   std::mutex mutex_;
   std::vector<ThreadState*> states_;  // all ever made
   std::vector<ThreadState*> free_;
   uint32_t next_thread_ = 1;
+  uint64_t first_end_word_ = RecordHeader(RecordType::kScopeEnd, kEndBytes, kNoFlags, 1);
   std::map<uint32_t, LossCounts> exited_;  // losses of threads that are gone
   std::array<std::atomic<uint64_t>, kLossReasonCount> unowned_{};  // relaxed: counts only
   std::atomic<uint64_t> ends_refused_{0};

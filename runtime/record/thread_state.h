@@ -45,7 +45,8 @@ struct ThreadState : Writer {
   Chunk* spare = nullptr;  // taken, but the queue had no memory to announce it
   Chunk* current = nullptr;  // same as Writer::chunk
   uint32_t chunk_sequence = 0;
-  int32_t os_tid = 0;
+  int32_t os_tid = 0;  // like in_use and thread, read by others under the registry's lock
+  bool in_use = false;
 
   uint32_t session = 0;  // Recorder::first_epoch() of the session that what follows is about
   // A refused thread looks for a chunk again only when one was recycled since: the drop path then costs a few ns.

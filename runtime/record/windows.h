@@ -39,6 +39,11 @@ class Windows {
   void End(uint64_t ticks) {
     ends_[current_.load(std::memory_order_relaxed) % kRemembered].store(ticks, std::memory_order_release);
   }
+  // For a reader of a crash file: windows of another process, in their order.
+  void Remember(uint32_t window, uint64_t end) {
+    ends_[window % kRemembered].store(end, std::memory_order_relaxed);
+    current_.store(window, std::memory_order_release);
+  }
   uint32_t current() const { return current_.load(std::memory_order_acquire); }
 
   // When that window ended, in clock ticks.

@@ -11,6 +11,7 @@
 #include "ferret/internal/adapter.h"
 #include "ferret/scope.h"
 #include "ferret/session.h"
+#include "ferret/signal.h"
 
 namespace {
 
@@ -60,6 +61,8 @@ int ferret_stop(int64_t deadline_ms, char* error, size_t error_size) {
 int ferret_flush(int64_t deadline_ms, char* error, size_t error_size) {
   return Report(deadline_ms < 0 ? ferret::Flush() : ferret::Flush(deadline_ms), error, error_size);
 }
+
+int ferret_dump(char* error, size_t error_size) { return Report(ferret::Dump(), error, error_size); }
 
 int ferret_is_recording(void) { return ferret::IsRecording(); }
 
@@ -115,5 +118,15 @@ void ferret_step(uint64_t number) {
 void ferret_thread_name(const char* name, size_t length) { ferret::SetThreadName(Name(name, length)); }
 
 uint32_t ferret_thread_id(void) { return ferret::ThreadId(); }
+
+void ferret_instant_from_signal(uint32_t name_id) {
+  if (Enabled()) ferret::internal::RecordInstantFromSignal(IsNameId(name_id) ? name_id : 0);
+}
+
+ferret_scope ferret_scope_begin_from_signal(uint32_t name_id) {
+  return {Enabled() ? ferret::internal::BeginScopeFromSignal(IsNameId(name_id) ? name_id : 0).word : 0};
+}
+
+void ferret_scope_end_from_signal(ferret_scope scope) { ferret::internal::EndScopeFromSignal(ScopeEnd{scope.word}); }
 
 }  // extern "C"

@@ -3,8 +3,6 @@
 
 #include "runtime/session/environment.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -12,13 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/environment/process_environment.h"
 #include "runtime/session/variables.h"
 
 namespace ferret {
 namespace {
-
-// glibc's secure_getenv returns null wherever AT_SECURE is set.
-const char* OwnVariable(const char* name) { return secure_getenv(name); }
 
 // Names that Ferret's build and tests use; a shell that has them set is not mistaken.
 constexpr absl::string_view kNotOurs[] = {"FERRET_PYTHON", "FERRET_VENV", "FERRET_READERS_PYTHON"};
@@ -77,9 +73,9 @@ absl::StatusOr<Options> OptionsFromEnvironment(GetEnv getenv) {
   return options;
 }
 
-bool RecordingRequested() { return RecordingRequested(OwnVariable); }
+bool RecordingRequested() { return RecordingRequested(EnvironmentVariable); }
 
-absl::StatusOr<Options> OptionsFromEnvironment() { return OptionsFromEnvironment(OwnVariable); }
+absl::StatusOr<Options> OptionsFromEnvironment() { return OptionsFromEnvironment(EnvironmentVariable); }
 
 std::string UnknownVariables(const char* const* environment) {
   constexpr int kMostNamed = 5;

@@ -25,8 +25,7 @@ bool RecordingRequested(GetEnv getenv);
 
 absl::StatusOr<Options> OptionsFromEnvironment(GetEnv getenv);
 
-// For the process itself. A program that runs with more rights than its caller (setuid, file capabilities) takes no
-// orders from the caller's environment: to it nothing is set.
+// For the process itself, as runtime/environment sees it.
 bool RecordingRequested();
 absl::StatusOr<Options> OptionsFromEnvironment();
 

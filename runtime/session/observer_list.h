@@ -34,7 +34,7 @@ class ObserverList {
     for (size_t i = 0; i < count_; ++i) observers_[i](on);
   }
 
-  // Another thread may have held the lock: it does not exist here. Nothing is on in a child, and nobody is told.
+  // Another thread may have held the lock: it does not exist here. Nothing is on in a child yet, and nobody is told.
   void AfterForkInChild() {
     new (&mutex_) std::mutex;
     on_ = false;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/session/flight_options.h"
 #include "runtime/session/schedule.h"
 
 namespace ferret {
@@ -33,6 +34,7 @@ absl::Status Options::Validate() const {
       CheckRange("block_limit", block_limit, absl::Milliseconds(1), absl::Seconds(10)),
       CheckRange("stop_deadline", stop_deadline, absl::Milliseconds(10), absl::Hours(1)),
       ValidateSchedule(schedule),
+      ValidateFlight(flight),
   };
   for (const absl::Status& status : ranges) {
     if (!status.ok()) return status;
@@ -40,9 +42,6 @@ absl::Status Options::Validate() const {
   if (overflow == Overflow::kGrow && buffer_cap_bytes < buffer_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("overflow grow needs buffer_cap_bytes (FERRET_BUFFER_CAP), now ",
                                                    buffer_cap_bytes, ", of at least buffer_bytes, ", buffer_bytes));
-  }
-  if (fork == Fork::kRestart) {
-    return absl::InvalidArgumentError("recording in forked children (restart) is not available yet");
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "ferret/flight.h"
 #include "ferret/schedule.h"
 
 namespace ferret {
@@ -34,7 +35,7 @@ struct Options {
   // What a forked child does.
   enum class Fork : uint8_t {
     kOff,      // records nothing
-    kRestart,  // reserved: starts a session of its own
+    kRestart,  // with its first record, starts a session of its own
   };
   enum class Log : uint8_t { kError, kWarning, kInfo };
 
@@ -87,10 +88,20 @@ struct Options {
 
   // When to record; by default always.
   Schedule schedule;
+  // Keep only the latest events, and export them when something asks for it.
+  Flight flight;
 
   Clock clock = Clock::kAuto;
   Fork fork = Fork::kOff;
+  // Set for a session in a forked child: its files get names of their own, and no device is asked anything.
+  bool in_forked_child = false;
   Log log = Log::kWarning;
+
+  // Where the crash file goes that what is recorded survives a kill in (runtime/crash/crash_layout.h); "auto" is
+  // /dev/shm. Empty: there is none.
+  std::string crash_dir;
+  // Leave the file there when the session ends well.
+  bool crash_keep = false;
 
   // Set by `ferret run`: which run this process belongs to, and the file that its report goes to (run_report.h).
   std::string run_id;

@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/environment/process_environment.h"
 #include "runtime/session/variables.h"
 
 namespace ferret {
@@ -134,7 +135,7 @@ ProcessIdentity IdentifyProcess(GetEnv getenv) {
 }
 
 ProcessIdentity IdentifyProcess() {
-  return IdentifyProcess([](const char* name) -> const char* { return secure_getenv(name); });
+  return IdentifyProcess(EnvironmentVariable);
 }
 
 }  // namespace ferret

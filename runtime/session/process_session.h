@@ -16,7 +16,11 @@ namespace ferret {
 
 // Starts a session with these options, and these exporters besides those that options.exporters names.
 absl::Status StartSession(const Options& options, std::vector<NamedExporter> more);
+// The same in a forked child whose parent's session has these. OK without one if a Stop came before.
+absl::Status RestartSession(const Options& options);
 absl::Status StopSession(absl::Duration timeout);
+// FERRET_STOP_DEADLINE, as of the latest session.
+absl::Duration DefaultStopTimeout();
 
 // If the environment asks for it. One line on stderr if it asks for something impossible; recording is then off.
 void StartSessionFromEnvironment();

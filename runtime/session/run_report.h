@@ -7,6 +7,7 @@
 // appends lines of tab-separated fields, C-escaped so that a path may hold any byte:
 //
 //     pid  open   temporary path  final path       when an exporter opens a file that gets its final name at the end
+//     pid  crash  path                             when it records into a crash file
 //     pid  close  events  lost  destination        when a session has ended, once for each exporter that wrote
 //
 // Each line is one write() to a file opened with O_APPEND, so lines of many processes do not mix. What has an `open`, a
@@ -36,13 +37,19 @@ struct RunReport {
     uint64_t lost = 0;
     std::string destination;  // what Exporter::Destination() says
   };
+  struct CrashFile {
+    int32_t pid = 0;
+    std::string path;  // absolute
+  };
   std::vector<Opened> opened;
   std::vector<Closed> closed;
+  std::vector<CrashFile> crash_files = {};
 };
 
 // Appends a line about the calling process to the report at `report`. Does nothing if `report` is empty. Relative paths
 // are taken from the current directory. Any thread. An error only means that `ferret run` will not mention this output.
 absl::Status ReportOpened(const std::string& report, const std::string& temporary_path, const std::string& final_path);
+absl::Status ReportCrashFile(const std::string& report, const std::string& path);
 absl::Status ReportClosed(const std::string& report, uint64_t events, uint64_t lost, const std::string& destination);
 
 // Reads a report. Lines that are not of this form are skipped: any process of the run may write to the file.

@@ -5,19 +5,21 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/clock/cpu_clock.h"
-#include "runtime/device/device_counter.h"
 #include "runtime/record/name_table.h"
 #include "runtime/record/thread_registry.h"
+#include "runtime/session/at_exit.h"
+#include "runtime/session/last_thread.h"
 #include "runtime/session/process_identity.h"
 #include "runtime/session/run_report.h"
 #include "runtime/session/schedule.h"
 #include "runtime/session/variables.h"
 #include "runtime/session/window_switch.h"
+#include "runtime/threads/own_threads.h"
+#include "runtime/threads/stderr_line.h"
 
 namespace ferret {
 namespace {
@@ -28,6 +30,10 @@ using internal::NameTable;
 using internal::OverflowPolicy;
 using internal::Recorder;
 using internal::ThreadRegistry;
+
+// A flight recorder has no use for small batches, and each one has its own memory in the ring. A slow step may be seen so
+// much later.
+constexpr int64_t kFlightBatchNs = 250'000'000;
 
 Recorder::Config RecorderConfig(const Options& options) {
   Recorder::Config config;
@@ -70,12 +76,15 @@ Recorder* RecorderFor(const Recorder::Config& config) {
   return g_last_recorder;
 }
 
+// A child of a fork may end by _exit at any moment, and nobody asks it to stop.
+constexpr absl::Duration kFlushIntervalInChild = absl::Milliseconds(100);
+
 uint32_t WantsOf(const Options& options) {
   using namespace internal;  // NOLINT: the bits
   return (options.record_shapes || options.with_flops ? kWantShapes : 0u) | (options.with_flops ? kWantFlops : 0u) |
          (options.with_stack ? kWantStacks : 0u) | (options.profile_memory ? kWantMemory : 0u) |
-         (options.cuda >= Options::Cuda::kAnnotations ? kWantCudaAnnotations : 0u) |
-         (options.cuda == Options::Cuda::kOps ? kWantCudaOps : 0u);
+         (options.cuda >= Options::Cuda::kAnnotations && !options.in_forked_child ? kWantCudaAnnotations : 0u) |
+         (options.cuda == Options::Cuda::kOps && !options.in_forked_child ? kWantCudaOps : 0u);
 }
 
 // On the device thread.
@@ -85,7 +94,7 @@ void TellOfDriver(const internal::DriverStatus& status, const Options& options) 
   const bool unusual = status.outcome == DriverOutcome::kIncomplete || status.outcome == DriverOutcome::kStub;
   if (options.log < (unusual ? Options::Log::kWarning : Options::Log::kInfo)) return;
   const bool good = status.outcome == DriverOutcome::kGood;
-  std::fprintf(stderr, "ferret: %s%s\n", status.text.c_str(), good ? "" : "; nothing is timed on it");
+  WriteStderrLine(absl::StrCat(status.text, good ? "" : "; nothing is timed on it"));
 }
 
 std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
@@ -93,21 +102,13 @@ std::chrono::steady_clock::time_point Steady(absl::Time deadline) {
   return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(std::min(left, absl::Hours(1000)));
 }
 
-// `now` - `before`. A thread's counts may have moved to id 0 meanwhile (see ThreadRegistry): then `before` exceeds.
-LossCounts Since(const LossCounts& now, const LossCounts& before) {
-  LossCounts since;
-  for (size_t i = 0; i < kLossReasonCount; ++i) {
-    since.by_reason[i] = now.by_reason[i] - std::min(now.by_reason[i], before.by_reason[i]);
-  }
-  return since;
-}
-
 }  // namespace
 
 SessionRun::SessionRun(const Options& options) : options_(options), pool_(64) {}
 
 absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& options,
-                                                              std::vector<NamedExporter> exporters) {
+                                                              std::vector<NamedExporter> exporters,
+                                                              MakeExporters make_exporters) {
   bool cycle_counter = options.clock == Options::Clock::kTsc;
   if (options.clock != Options::Clock::kMonotonic) {
     const CycleCounterFitness fitness = CheckCycleCounter();
@@ -118,8 +119,11 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   }
 
   std::unique_ptr<SessionRun> run(new SessionRun(options));
-  run->recorder_ = RecorderFor(RecorderConfig(options));
+  Recorder::Config recorder_config = RecorderConfig(options);
+  run->crash_ = CrashMode::Start(options, exporters.size(), &recorder_config);
+  run->recorder_ = RecorderFor(recorder_config);
   if (run->recorder_ == nullptr) {
+    if (run->crash_ != nullptr) run->crash_->End(true);
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for a buffer of ", options.buffer_bytes, " bytes (FERRET_BUFFER_SIZE)"));
   }
@@ -131,8 +135,14 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   DrainThread::Config config;
   config.builder.link_table_entries = options.link_table_entries;
   config.builder.with_flops = options.with_flops;
+  if (run->crash_ != nullptr) {
+    config.builder.cuts = config.builder.chunk_ids = true;
+    config.crash_log = run->crash_->log();
+  }
   config.cycle_counter = cycle_counter;
   config.wall_offset_ns = WallOffsetNs();
+  config.on_look_for_threads = &EndProcessIfOnlyFerretIsLeft;
+  if (options.flight.size_bytes != 0) config.longest_wait_for_batch_ns = kFlightBatchNs;
   run->drain_ = std::make_unique<DrainThread>(config, run->recorder_, run.get());
 
   run->StartCuda(config.wall_offset_ns);
@@ -141,8 +151,10 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   const ProcessIdentity identity = IdentifyProcess();
   identity.CopyTo(&info);
   for (const std::string& line : identity.ignored) {
-    if (options.log >= Options::Log::kWarning) std::fprintf(stderr, "ferret: %s\n", line.c_str());
+    if (options.log >= Options::Log::kWarning) WriteStderrLine(line);
   }
+  info.in_forked_child = options.in_forked_child;
+  info.before_exit_handlers_so_far = &StopSessionBeforeExitHandlersSoFar;
   info.start_ns = run->drain_->start_ns();
   info.options = DescribeOptions(options);
   if (!options.run_report.empty()) {
@@ -150,39 +162,67 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
       (void)ReportOpened(report, temporary_path, final_path);
     };
   }
+  if (run->crash_ != nullptr) {
+    std::vector<std::string> names;
+    for (const NamedExporter& exporter : exporters) names.push_back(exporter.name);
+    run->crash_->Publish(info, names, run->recorder_);
+  }
+  if (options.flight.size_bytes != 0) {
+    run->MakeFlightRecorder(info, exporters, std::move(make_exporters));
+    exporters.clear();
+  }
   for (NamedExporter& exporter : exporters) {
+    SessionInfo own = info;
     RunnerOptions runner;
     runner.name = exporter.name;
     runner.max_queue_bytes = options.exporter_queue_bytes;
-    runner.on_thread_start = &Recorder::SuppressThisThread;
+    runner.on_thread_start = &OnThreadStart;
     runner.progress = [run = run.get()] { return run->Progress(); };
-    run->runners_.push_back(std::make_unique<ExporterRunner>(std::move(exporter.exporter), info, std::move(runner)));
+    if (options.in_forked_child) runner.flush_interval = kFlushIntervalInChild;
+    if (run->crash_ != nullptr) run->crash_->Watch(run->runners_.size(), &own, &runner);
+    run->runners_.push_back(
+        std::make_unique<ExporterRunner>(std::move(exporter.exporter), std::move(own), std::move(runner)));
   }
   run->recorder_->Start(cycle_counter, WantsOf(options), !RecordsAt(options.schedule, 0));
+  if (run->crash_ != nullptr) run->crash_->Begun(*run->recorder_);
   const bool drains = run->drain_->Start();
-  if (!drains || !WindowSwitch::Global().Begin(options.schedule)) {
+  if (!drains || (run->flight_ != nullptr && !run->flight_->Start()) || !WindowSwitch::Global().Begin(options.schedule)) {
     Recorder::Stop();
     const absl::Time deadline = absl::Now() + options.stop_deadline;
     if (run->cuda_ != nullptr && !run->cuda_->Stop(Steady(deadline))) (void)run->owned_cuda_.release();
-    if (drains) run->drain_->Finish(Steady(deadline));
+    const bool drained = !drains || run->drain_->Finish(Steady(deadline));
     run->StopRunners(deadline).IgnoreError();
+    run->StopFlightRecorder(deadline).IgnoreError();
+    if (drained && run->crash_ != nullptr) {
+      run->crash_->End(true);
+      run->drain_->RecycleHeldChunks();
+    }
+    if (!drained) g_last_recorder = nullptr;
+    if (!drained || run->abandoned_) (void)run.release();  // threads still use it
     return absl::ResourceExhaustedError("no thread could be started");
   }
   return run;
 }
 
+void SessionRun::OnThreadStart() {
+  Recorder::SuppressThisThread();
+  ThisThreadIsFerrets();
+}
+
+void SessionRun::ForgetParentInChild() { g_last_recorder = nullptr; }
+
 void SessionRun::StartCuda(int64_t wall_offset_ns) {
   device_session_ = internal::CudaSession::NewSession();
-  if (options_.cuda == Options::Cuda::kOff) return;
+  if (options_.cuda == Options::Cuda::kOff || options_.in_forked_child) return;
   if (!options_.cuda_library.empty() && options_.log >= Options::Log::kWarning) {
-    std::fprintf(stderr, "ferret: FERRET_CUDA_LIBRARY: CUDA times come from %s\n", options_.cuda_library.c_str());
+    WriteStderrLine(absl::StrCat("FERRET_CUDA_LIBRARY: CUDA times come from ", options_.cuda_library));
   }
   internal::CudaSession::Config config;
   config.library = options_.cuda_library;
   config.scopes_per_second = options_.cuda_rate;
   config.ns_per_tick = drain_->ns_per_tick();
   config.now = [wall_offset_ns] { return MonotonicNs() + wall_offset_ns; };
-  config.on_thread_start = &Recorder::SuppressThisThread;
+  config.on_thread_start = &OnThreadStart;
   config.on_driver = [options = options_](const internal::DriverStatus& status) { TellOfDriver(status, options); };
   owned_cuda_ = std::make_unique<internal::CudaSession>(std::move(config));
   cuda_ = owned_cuda_.get();
@@ -201,7 +241,22 @@ void SessionRun::StopCuda(absl::Time deadline) {
 
 void SessionRun::Push(std::shared_ptr<EventBatch> batch) {
   batch->sequence = ++batches_;
+  if (flight_ != nullptr) {
+    flight_->Push(std::move(batch));
+    KeepLosses();
+    return;
+  }
   for (const auto& runner : runners_) runner->Push(batch);
+}
+
+uint64_t SessionRun::KeepForDump() {
+  if (flight_ != nullptr) flight_->KeepForDump();
+  return batches_;
+}
+
+void SessionRun::WantSettled() {
+  if (flight_ != nullptr) flight_->WantSettled();
+  for (const auto& runner : runners_) runner->FlushSoon();
 }
 
 absl::Status SessionRun::Flush(absl::Time deadline) {
@@ -210,7 +265,13 @@ absl::Status SessionRun::Flush(absl::Time deadline) {
   }
   absl::Status status;
   for (const auto& runner : runners_) status.Update(runner->Flush(deadline));
+  if (flight_ != nullptr) status.Update(flight_->WaitForDumps(deadline));
   return status;
+}
+
+absl::Status SessionRun::Dump() {
+  if (flight_ != nullptr) return flight_->Dump("asked for by the program");
+  return absl::FailedPreconditionError("the session is no flight recorder: set FERRET_FLIGHT");
 }
 
 absl::Status SessionRun::Stop(absl::Time deadline) {
@@ -227,11 +288,21 @@ absl::Status SessionRun::Stop(absl::Time deadline) {
     g_last_recorder = nullptr;
     absl::Status status = absl::DeadlineExceededError("the drain thread did not finish in time");
     status.Update(StopRunners(deadline));
+    status.Update(StopFlightRecorder(deadline));
+    // Not ended: the thread goes on writing to it.
     return status;
   }
   device_over_.store(true, std::memory_order_release);
   if (cuda_hangs_) (void)owned_cuda_.release();
-  return StopRunners(deadline);
+  absl::Status status = StopRunners(deadline);
+  const absl::Status dumped = StopFlightRecorder(deadline);
+  status.Update(dumped);
+  if (crash_ != nullptr) {
+    // What a dump should have had is in the file.
+    crash_->End(!absl::IsDeadlineExceeded(status) && dumped.ok());
+    drain_->RecycleHeldChunks();
+  }
+  return status;
 }
 
 // All at once: one that hangs must not take the others' time.
@@ -240,68 +311,6 @@ absl::Status SessionRun::StopRunners(absl::Time deadline) {
   absl::Status status;
   for (const auto& runner : runners_) status.Update(runner->Stop(deadline));
   return status;
-}
-
-std::map<uint32_t, LossCounts> SessionRun::LossesByThread() const {
-  std::map<uint32_t, LossCounts> losses = ThreadRegistry::Global().Losses();
-  for (const auto& [thread, before] : losses_before_) losses[thread] = Since(losses[thread], before);
-  losses[0][LossReason::kStoppedRace] += drain_->stats().late;
-  for (auto it = losses.begin(); it != losses.end();) it = it->second.total() == 0 ? losses.erase(it) : std::next(it);
-  return losses;
-}
-
-LossCounts SessionRun::Losses() const {
-  LossCounts losses;
-  for (const auto& entry : LossesByThread()) losses += entry.second;
-  return losses;
-}
-
-DeviceCounts SessionRun::DeviceLosses() const {
-  // What the drain knows before what was asked: it is never more.
-  DeviceCounts counts = drain_->stats().device;
-  const DeviceCounts recording = internal::DeviceCounter::OfSession(device_session_).Sum();
-  for (size_t i = 0; i < kDeviceLossCount; ++i) counts.lost[i] += recording.lost[i];
-  counts.asked = recording.asked;
-  if (cuda_ != nullptr) {
-    const internal::PairTracker::Counts tracked = cuda_->counts();
-    counts.clock = {tracked.placement.moved, tracked.placement.suspect, tracked.negative, tracked.breaks};
-  }
-  if (device_over_.load(std::memory_order_acquire)) {
-    const uint64_t known = counts.timed + counts.total_lost();
-    // A thread that got from one session into the next one in the middle of its first mark.
-    counts.asked = std::max(counts.asked, known);
-    // Threads that were there when the drain looked for the last time.
-    counts.late = counts.asked - known;
-    counts[DeviceLoss::kAbandonedAtStop] += counts.late;
-  }
-  return counts;
-}
-
-ExportProgress SessionRun::Progress() const {
-  const internal::DrainStats stats = drain_->stats();
-  ExportProgress progress;
-  progress.events_built = stats.built;
-  progress.lost = Losses();
-  progress.links_made = stats.links_made;
-  progress.links_evicted = stats.links_evicted;
-  progress.links_unmatched = stats.links_unmatched;
-  progress.links_hurried = stats.links_hurried;
-  progress.ends_refused = ThreadRegistry::Global().ends_refused() - ends_refused_before_;
-  progress.details_lost = Recorder::lost_details() - details_lost_before_;
-  progress.remote_ends_unmatched = stats.unmatched_remote_ends;
-  progress.names_inline = NameTable::Global().refused() - names_refused_before_;
-  progress.clock_backward = stats.clock_backward;
-  progress.clock_steps = stats.clock_steps;
-  progress.device = DeviceLosses();
-  return progress;
-}
-
-std::vector<SessionRun::Output> SessionRun::Outputs() const {
-  std::vector<Output> outputs;
-  for (const auto& runner : runners_) {
-    outputs.push_back({runner->name(), runner->destination(), runner->counts(), runner->status()});
-  }
-  return outputs;
 }
 
 }  // namespace ferret

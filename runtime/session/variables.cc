@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/session/flight_options.h"
 #include "runtime/session/schedule.h"
+#include "runtime/session/size_text.h"
 
 namespace ferret {
 namespace {
@@ -21,37 +21,14 @@ namespace {
 // Parsers and printers by the type of the option. Each comes as a template over the member, so that a row of the table
 // is all there is to say about a variable.
 
-int UnitShift(char unit) {
-  switch (absl::ascii_toupper(static_cast<unsigned char>(unit))) {
-    case 'K': return 10;
-    case 'M': return 20;
-    case 'G': return 30;
-  }
-  return 0;
-}
-
 template <uint64_t Options::*kMember>
 bool ParseSize(absl::string_view value, Options* options) {
-  const int shift = value.empty() ? 0 : UnitShift(value.back());
-  if (shift != 0) value.remove_suffix(1);
-  // SimpleAtoi alone would take a sign and spaces.
-  uint64_t number = 0;
-  if (value.empty() || !std::all_of(value.begin(), value.end(), absl::ascii_isdigit) ||
-      !absl::SimpleAtoi(value, &number) || number > std::numeric_limits<uint64_t>::max() >> shift) {
-    return false;
-  }
-  options->*kMember = number << shift;
-  return true;
+  return ParseSizeText(value, &(options->*kMember));
 }
 
 template <uint64_t Options::*kMember>
 std::string PrintSize(const Options& options) {
-  const uint64_t value = options.*kMember;
-  for (char unit : {'G', 'M', 'K'}) {
-    const uint64_t rest = value & ((uint64_t{1} << UnitShift(unit)) - 1);
-    if (value != 0 && rest == 0) return absl::StrCat(value >> UnitShift(unit), std::string(1, unit));
-  }
-  return absl::StrCat(value);
+  return SizeText(options.*kMember);
 }
 
 template <uint64_t Options::*kMember>
@@ -129,6 +106,10 @@ bool ParseWindows(absl::string_view value, Options* options) { return ParseSched
 
 std::string PrintWindows(const Options& options) { return PrintSchedule(options.schedule); }
 
+bool ParseRecorder(absl::string_view value, Options* options) { return ParseFlight(value, &options->flight); }
+
+std::string PrintRecorder(const Options& options) { return PrintFlight(options.flight); }
+
 using O = Options;
 using Kind = Variable::Kind;
 
@@ -177,11 +158,20 @@ constexpr Variable kVariables[] = {
     {"FERRET_SCHEDULE", Kind::kSetting, kScheduleForm,
      "Which steps (or times) to record, as torch.profiler's schedule; everything if it is not set.", ParseWindows,
      PrintWindows},
+    {"FERRET_FLIGHT", Kind::kSetting, kFlightForm,
+     "Keep only the latest events and write them when something asks for it: a flight recorder.", ParseRecorder,
+     PrintRecorder},
     {"FERRET_CLOCK", Kind::kSetting, "auto, tsc or monotonic",
      "What times are read from: the time stamp counter if it is reliable (auto), always, or never.",
      ParseWord<O::Clock, &O::clock, kClockWords>, PrintWord<O::Clock, &O::clock, kClockWords>},
-    {"FERRET_FORK", Kind::kSetting, "off", "What a forked child does: off records nothing in it.",
+    {"FERRET_FORK", Kind::kSetting, "off or restart",
+     "What a forked child does: nothing is recorded in it (off), or it starts a session with files of its own (restart).",
      ParseWord<O::Fork, &O::fork, kForkWords>, PrintWord<O::Fork, &O::fork, kForkWords>},
+    {"FERRET_CRASH_DIR", Kind::kSetting, "a folder, or auto for /dev/shm",
+     "Record into a file there, so that a kill loses nothing (see `ferret help recover`); nothing if it is not set.",
+     ParseText<&O::crash_dir>, PrintText<&O::crash_dir>},
+    {"FERRET_CRASH_KEEP", Kind::kSetting, "1 or 0", "Leave that file there also when the program ends well.",
+     ParseSwitch<&O::crash_keep>, PrintSwitch<&O::crash_keep>},
     {"FERRET_LOG", Kind::kSetting, "error, warning or info", "Which diagnostics are printed on standard error.",
      ParseWord<O::Log, &O::log, kLogWords>, PrintWord<O::Log, &O::log, kLogWords>},
     {"FERRET_CUDA_LIBRARY", Kind::kInternal, "a path",

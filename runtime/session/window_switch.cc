@@ -11,6 +11,7 @@
 #include "runtime/record/recorder.h"
 #include "runtime/session/schedule.h"
 #include "runtime/threads/background_thread.h"
+#include "runtime/threads/own_threads.h"
 
 namespace ferret {
 
@@ -65,7 +66,10 @@ void WindowSwitch::End() {
 }
 
 void WindowSwitch::AfterForkInChild() {
+  // Whatever the parent's threads were doing with them.
   new (&mutex_) std::mutex;
+  new (&ended_) std::condition_variable;
+  new (&by_time_) std::thread;
   on_ = false;
   recording_observers_.AfterForkInChild();
   step_observers_.AfterForkInChild();
@@ -125,6 +129,7 @@ void WindowSwitch::RunByTime() {
   using std::chrono::milliseconds;
   pthread_setname_np(pthread_self(), "ferret-schedule");
   Recorder::SuppressThisThread();
+  ThisThreadIsFerrets();
   const auto start = std::chrono::steady_clock::now();
   std::unique_lock<std::mutex> lock(mutex_);
   while (on_) {

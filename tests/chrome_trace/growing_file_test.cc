@@ -236,6 +236,22 @@ TEST(StreamFile, WritesTheTailOnlyAtTheEnd) {
   close(ends[0]);
 }
 
+TEST(StreamFile, NothingFollowsAPieceThatWasTakenInPartAndThenGivenUp) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  std::unique_ptr<GrowingFile> file = NewStreamFile(ends[1], SystemFileIo());
+  EXPECT_FALSE(file->Append(std::string(300000, 'x'), "").ok());
+  file->GiveUp();
+  char text[65536];
+  size_t got = 0;
+  for (ssize_t count; (count = read(ends[0], text, sizeof(text))) > 0;) got += static_cast<size_t>(count);
+  EXPECT_GT(got, 0u);
+  EXPECT_FALSE(file->Finish("]").ok());
+  EXPECT_EQ(read(ends[0], text, sizeof(text)), -1) << "there is room, but a tail would close nothing";
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(StreamFile, AReaderThatWentAwayIsAnErrorAndNoSignal) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -38,6 +38,16 @@ TEST(OutputPath, ARankIsAddedBeforeTheExtensionsIfThePatternDoesNotTellProcesses
   EXPECT_EQ(ExpandPath("trace%%p.json", context), "trace%p-rank3.json");
 }
 
+TEST(OutputPath, AForkedChildAddsItsPidIfThePatternDoesNot) {
+  PathContext context = Context();
+  context.in_forked_child = true;
+  EXPECT_EQ(ExpandPath("trace.json.gz", context), "trace-4711.json.gz");
+  EXPECT_EQ(ExpandPath("trace-%p.json", context), "trace-4711.json");
+  context.has_rank = true;
+  EXPECT_EQ(ExpandPath("trace.json", context), "trace-rank3-4711.json");
+  EXPECT_EQ(ExpandPath("trace-%r.json", context), "trace-3-4711.json");
+}
+
 TEST(OutputPath, PartsOfASplitOutputAreNumbered) {
   PathContext context = Context();
   context.split = true;
@@ -46,6 +56,19 @@ TEST(OutputPath, PartsOfASplitOutputAreNumbered) {
   EXPECT_EQ(ExpandPath("trace.%n.json", context), "trace.2.json");
   context.has_rank = true;
   EXPECT_EQ(ExpandPath("trace.json", context), "trace-rank3-part2.json");
+}
+
+TEST(OutputPath, OutputsOfOneSessionAreToldApartByTheirLabels) {
+  PathContext context = Context();
+  context.label = "dump2";
+  EXPECT_EQ(ExpandPath("trace.json.gz", context), "trace-dump2.json.gz");
+  EXPECT_EQ(ExpandPath("trace.%n.json", context), "trace.dump2.json");
+  context.has_rank = true;
+  EXPECT_EQ(ExpandPath("trace.json", context), "trace-rank3-dump2.json");
+  context.split = true;
+  context.part = 4;
+  EXPECT_EQ(ExpandPath("trace.json", context), "trace-rank3-dump2-part4.json");
+  EXPECT_EQ(ExpandPath("%r.%n.json", context), "3.dump2-4.json");
 }
 
 TEST(OutputPath, ExtensionsOfTracesStayTogether) {
@@ -63,6 +86,8 @@ TEST(OutputPath, AnUnknownPatternIsRefusedByName) {
   EXPECT_NE(std::string(status.message()).find("\"%q\""), std::string::npos) << status;
   EXPECT_NE(std::string(status.message()).find("%p (process id)"), std::string::npos) << status;
   EXPECT_FALSE(CheckPathPattern("a%").ok());
+  // One line, whatever is in it.
+  EXPECT_NE(CheckPathPattern("a\n%\r").message().find("\"a\\n%\\r\" contains \"%\\r\""), std::string::npos);
 }
 
 }  // namespace

@@ -86,8 +86,12 @@ int Outcome(bool no_device) {
     ++asked;
     return ferret::DeviceLosses()[DeviceLoss::kDisabled] != 0 || ferret::cuda::Prepare(stream);
   });
-  { FERRET_CUDA_SCOPE(stream, "scope"); }
-  ++asked;
+  Await([&] {
+    { FERRET_CUDA_SCOPE(stream, "scope"); }
+    ++asked;
+    const DeviceCounts counts = ferret::DeviceLosses();
+    return counts[DeviceLoss::kDisabled] != 0 || counts.total_lost() < asked;
+  });
   printf("%s\n", ferret::CudaStatus().c_str());
   if (!ferret::Stop(60'000).empty()) return 92;
   Print(ferret::DeviceLosses(), asked);

@@ -53,7 +53,7 @@ assert names("cc.json", "i")["checkpoint written"] == 1
 assert any(e["ph"] == "M" and "trainer" in str(e["args"]) for e in events("cc.json"))
 
 c = names("c.json")
-assert c == {"outer": 1, "note": 1, "mul": 1, "MulBackward0": 1, "by id": 1, "": 2, "async": 1, "no context": 1,
+assert c == {"outer": 1, "note": 1, "mul": 1, "MulBackward0": 1, "by id": 1, "from a signal": 1, "": 2, "async": 1, "no context": 1,
              "no stream": 1, "ProfilerStep#0": 1}, c
 assert names("c.json", "s") == {"fwdbwd": 1}
 

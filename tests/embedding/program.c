@@ -31,6 +31,9 @@ int main(int argc, char** argv) {
   ferret_async_end(async);
   ferret_instant("instant", FERRET_STRLEN);
   ferret_counter("counter", FERRET_STRLEN, 2.5);
+  const uint32_t signalled = ferret_name_id("from a signal", FERRET_STRLEN);
+  ferret_instant_from_signal(signalled);
+  ferret_scope_end_from_signal(ferret_scope_begin_from_signal(signalled));
   if (ferret_cuda_prepare(FERRET_CUDA_STREAM_LEGACY)) return 10;
   const uint32_t grid[3] = {4, 2, 1};
   ferret_cuda_scope timed = ferret_cuda_scope_begin(FERRET_CUDA_STREAM_LEGACY, "no context", FERRET_STRLEN);

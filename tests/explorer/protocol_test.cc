@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
 
 #include "tests/explorer/protocol.h"
@@ -12,15 +13,30 @@
 namespace ferret::explorer {
 namespace {
 
-Result NothingBreaks(const Protocol& protocol) {
+class ChunkProtocol : public testing::Test {
+ protected:
+  static void TearDownTestSuite() {
+    std::printf("FIGURE: explorer: %llu interleavings visited, none breaks the protocol\n",
+                static_cast<unsigned long long>(visited_));
+  }
+  static Result NothingBreaks(const Protocol& protocol);
+
+ private:
+  static uint64_t visited_;
+};
+
+uint64_t ChunkProtocol::visited_ = 0;
+
+Result ChunkProtocol::NothingBreaks(const Protocol& protocol) {
   const Result result = Explore({}, Make(protocol));
   std::printf("%s: %s\n", Text(protocol).c_str(), result.Numbers().c_str());
   EXPECT_TRUE(result.exhausted);
   EXPECT_EQ(result.failure, "") << Text(protocol) << "\n" << result.shortest;
+  visited_ += result.executions;
   return result;
 }
 
-TEST(ChunkProtocol, HoldsForAProducerAndADrainWithTwoChunks) {
+TEST_F(ChunkProtocol, HoldsForAProducerAndADrainWithTwoChunks) {
   for (const bool exits_early : {false, true}) {
     for (int passes = 1; passes <= 3; ++passes) {
       for (int scopes = 1; scopes <= 4; ++scopes) {
@@ -35,14 +51,14 @@ TEST(ChunkProtocol, HoldsForAProducerAndADrainWithTwoChunks) {
   }
 }
 
-TEST(ChunkProtocol, HoldsForScopesThatTakeTheInlinedWay) {
+TEST_F(ChunkProtocol, HoldsForScopesThatTakeTheInlinedWay) {
   Protocol protocol;
   protocol.nested = true;
   protocol.scopes = {3};
   NothingBreaks(protocol);
 }
 
-TEST(ChunkProtocol, HoldsForTwoProducersAndADrainWithThreeChunks) {
+TEST_F(ChunkProtocol, HoldsForTwoProducersAndADrainWithThreeChunks) {
   for (int passes = 1; passes <= 3; ++passes) {
     Protocol protocol;
     protocol.scopes = {1, 1};
@@ -52,7 +68,7 @@ TEST(ChunkProtocol, HoldsForTwoProducersAndADrainWithThreeChunks) {
   }
 }
 
-TEST(ChunkProtocol, HoldsForTwoProducersThatContendForTheLastChunk) {
+TEST_F(ChunkProtocol, HoldsForTwoProducersThatContendForTheLastChunk) {
   Protocol protocol;
   protocol.scopes = {2, 1};
   NothingBreaks(protocol);
@@ -60,7 +76,7 @@ TEST(ChunkProtocol, HoldsForTwoProducersThatContendForTheLastChunk) {
 
 // Why the queues need an order of their own: an acquire orders only what the store that it reads was released after,
 // and nothing but the queue makes the taker of a chunk read the latest owner.
-TEST(ChunkProtocol, BreaksIfTheQueuesDoNotEvenCarryTheOwner) {
+TEST_F(ChunkProtocol, BreaksIfTheQueuesDoNotEvenCarryTheOwner) {
   Protocol protocol;
   protocol.queues_carry_owner = false;
   Options options;
@@ -71,7 +87,7 @@ TEST(ChunkProtocol, BreaksIfTheQueuesDoNotEvenCarryTheOwner) {
 }
 
 // The reductions leave out repetitions only.
-TEST(ChunkProtocol, HasTheSameExecutionsWithoutReductions) {
+TEST_F(ChunkProtocol, HasTheSameExecutionsWithoutReductions) {
   Protocol one_scope, exits_early, inlined, two_scopes;
   one_scope.scopes = exits_early.scopes = inlined.scopes = {1};
   exits_early.exits_early = true;

@@ -119,6 +119,19 @@ TEST(ExportSpec, NoMessageShowsWhatMayBeASecret) {
             "exporter otlp has no parameter like one that follows headers, in which an '&' is %26; it takes headers");
 }
 
+// What follows a line end in FERRET_EXPORT looked like a line of another program.
+TEST(ExportSpec, ErrorsAreOneLineWhateverTheTextHolds) {
+  const auto bad = ParseExporterSpecs("otlp,Bad\n\x1b[31mname\xc3\xa4");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_NE(bad.status().message().find("Bad\\n\\x1b[31mname\xc3\xa4"), std::string::npos) << bad.status();
+  const ExporterSpec spec{"table", "", {{"rows", "3\r\n4"}, {"long", std::string(5000, 'x')}}};
+  for (const absl::Status& status : {IntParameter(spec, "rows", 1, 0, 9).status(), SizeParameter(spec, "rows", 1, 1).status(),
+                                     SplitParameter(spec, "rows").status()}) {
+    EXPECT_NE(status.message().find("rows=3\\r\\n4 is not"), std::string::npos) << status;
+  }
+  EXPECT_LT(IntParameter(spec, "long", 1, 0, 9).status().message().size(), 400u);
+}
+
 TEST(ExportSpec, CheckParametersNamesTheUnknownAndTheKnown) {
   const ExporterSpec spec{"table", "", {{"rows", "3"}, {"colour", "red"}}};
   EXPECT_TRUE(CheckParameters(spec, {"colour", "rows"}).ok());

@@ -71,6 +71,7 @@ class Script {
   std::function<absl::Status()> on_open, on_flush, on_close;
   std::function<absl::Status()> on_background_flush;  // if it is empty, these are flushes as others
   std::function<bool()> needs_flush;
+  std::function<uint64_t()> settled_batch;
   std::function<absl::Status(const EventBatch&)> on_export;
 
   // "open", "export 5" (the id of the batch's first event, 0 if it has none), "threads 1 2", "flush", "close",
@@ -136,6 +137,7 @@ class ScriptedExporter final : public Exporter {
     return script_->on_background_flush();
   }
   bool NeedsFlush() const override { return script_->needs_flush && script_->needs_flush(); }
+  uint64_t SettledBatch() const override { return script_->settled_batch ? script_->settled_batch() : UINT64_MAX; }
   absl::Status Close(const ExportProgress& progress, absl::Time) override {
     script_->Note("close", progress);
     return script_->on_close ? script_->on_close() : absl::OkStatus();

@@ -8,7 +8,7 @@ phases, an operator, its backward operator with the link, and a point of a metri
 import sys
 
 import recorded_training
-from receiver import attributes
+from otlp_messages import attributes
 
 STEP = 2
 

@@ -15,7 +15,8 @@ import sys
 import tempfile
 import unittest
 
-from receiver import Receiver, attributes
+from otlp_messages import attributes
+from receiver import Receiver
 from rotel_process import Rotel
 
 TRAIN_MLP = None

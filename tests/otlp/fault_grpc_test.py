@@ -17,7 +17,8 @@ import grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as trace_service
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as trace_grpc
 
-from receiver import Receiver, attributes
+from otlp_messages import attributes
+from receiver import Receiver
 
 RUN_STEPS = None
 Code = grpc.StatusCode

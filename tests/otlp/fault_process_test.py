@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from concurrent import futures
 import grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as trace_grpc
 
-from receiver import Receiver, attributes
+from otlp_messages import attributes
+from receiver import Receiver
 
 RUN_STEPS = FERRET = LIBFERRET = None
 # The promise is FERRET_STOP_DEADLINE; what a loaded machine may add to it is far from for ever.
@@ -230,6 +232,44 @@ class SpillTest(unittest.TestCase):
     def test_what_a_silent_receiver_did_not_get_arrives_once_by_a_replay(self):
         with Listening() as silent:
             self.check_replay(silent.url)
+
+
+class KillTest(unittest.TestCase):
+    """What is not sent when a process is killed is sent by others, at least once."""
+
+    def kill(self, crash_dir, export, under=()):
+        result = subprocess.run([*under, RUN_STEPS, "killed", "20", "500"],
+                                env=environment([export], FERRET_CRASH_DIR=crash_dir), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200, check=False)
+        self.assertIn(result.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), result.stderr)
+
+    def recover(self, crash_dir, *export):
+        subprocess.run([FERRET, "recover", *export, crash_dir], env=environment([]), check=True, timeout=200,
+                       stdout=subprocess.DEVNULL)
+        # What was exported to others than the program's own is still there for those.
+        self.assertEqual(len(os.listdir(crash_dir)), 1 if export else 0)
+
+    def check(self, receiver, steps):
+        self.assertEqual(len({span.span_id for span in receiver.spans if span.name == "scope"}), 21 * 500)
+        self.assertEqual(len({span.span_id for span in receiver.spans if span.name == "ProfilerStep"}), steps)
+
+    def test_ferret_run_sends_also_the_step_under_way(self):
+        with tempfile.TemporaryDirectory() as crash_dir, Receiver() as receiver:
+            self.kill(crash_dir, f"otlp:{receiver.http_url}?every=1", under=(FERRET, "run", "--no-torch", "--"))
+            self.check(receiver, 20)
+            self.assertEqual(os.listdir(crash_dir), [])
+
+    def test_recover_sends_also_the_step_under_way(self):
+        with tempfile.TemporaryDirectory() as crash_dir, Receiver() as receiver:
+            self.kill(crash_dir, f"otlp:{receiver.http_url}?every=1")
+            self.recover(crash_dir)
+            self.check(receiver, 20)
+
+    def test_recover_sends_what_a_silent_receiver_did_not_take(self):
+        with tempfile.TemporaryDirectory() as crash_dir, Listening() as silent, Receiver() as receiver:
+            self.kill(crash_dir, f"otlp:{silent.url}?every=1&timeout=0")
+            self.recover(crash_dir, "--export", f"otlp:{receiver.http_url}?every=1")
+            self.check(receiver, 20)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import unittest
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics_service
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as trace_service
 
-from receiver import attributes
+from otlp_messages import attributes
 
 STEPS = SCOPES = PER_SECOND = RUN_STEPS = None
 EVERY = 100

@@ -177,6 +177,21 @@ TEST_F(GrpcTransportTest, AForkedChildNeitherSendsNorCloses) {
   EXPECT_EQ(transport->Send(Signal::kTraces, "abc", clock_.After(absl::Milliseconds(50))).kind, Kind::kRetryable);
 }
 
+// It would wait for locks and threads that only the parent has.
+TEST_F(GrpcTransportTest, AForkedChildOfAProcessThatUsesGrpcOpensNone) {
+  const SilentServer server;
+  const auto transport = Open(Signals(server.url()));
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto own = GrpcTransport::Open(Signals(server.url()), &clock_, std::string("./") + kLibrary);
+    const bool says = std::string(own.status().message()).find("http/protobuf") != std::string::npos;
+    _exit(own.status().code() == absl::StatusCode::kFailedPrecondition && says ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(GrpcLibrary, AMissingFileIsAnErrorThatSaysWhereItBelongs) {
   const auto api = LoadGrpcLibrary("/nowhere/libferret_otlp_grpc.so");
   EXPECT_EQ(api.status().code(), absl::StatusCode::kFailedPrecondition);

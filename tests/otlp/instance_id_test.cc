@@ -64,6 +64,19 @@ TEST(InstanceId, WithoutAJobIsOfTheRun) {
   EXPECT_EQ(InstanceId(info, "run1"), "130be172-cd23-5bd3-b544-cc7f9913b997");
 }
 
+TEST(InstanceId, OfAForkedChildIsNotItsParents) {
+  SessionInfo info;
+  info.has_rank = true;
+  info.rank = 3;
+  info.pid = 900;
+  const std::string parent = InstanceId(info, "run1");
+  info.in_forked_child = true;
+  const std::string child = InstanceId(info, "run1");
+  EXPECT_NE(child, parent);
+  info.pid = 901;
+  EXPECT_NE(InstanceId(info, "run1"), child);
+}
+
 TEST(InstanceId, WithoutARankIsOfTheProcess) {
   SessionInfo info;
   info.pid = 900;

@@ -4,7 +4,6 @@
 
     official_classes_test.py WRITE_REQUESTS
 """
-import base64
 import json
 import pathlib
 import subprocess
@@ -16,26 +15,9 @@ from google.protobuf import json_format
 from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto_json.trace.v1.trace import TracesData
+from otlp_messages import messages_in, with_base64_ids
 
 WRITE_REQUESTS = None
-IDS = ("traceId", "spanId", "parentSpanId")
-
-
-def messages_in(message):
-    yield message
-    for field, value in message.ListFields():
-        if field.message_type is None:
-            continue
-        for inside in value if isinstance(value, (list, tuple)) or hasattr(value, "append") else [value]:
-            yield from messages_in(inside)
-
-
-def with_ids(tree, convert):
-    if isinstance(tree, list):
-        return [with_ids(element, convert) for element in tree]
-    if not isinstance(tree, dict):
-        return tree
-    return {key: convert(value) if key in IDS else with_ids(value, convert) for key, value in tree.items()}
 
 
 class OfficialClassesTest(unittest.TestCase):
@@ -66,7 +48,7 @@ class OfficialClassesTest(unittest.TestCase):
     def test_json_format_reads_the_same_from_the_json_form(self):
         for request, tree in self.pairs:
             # proto3's JSON has ids in base64, OTLP's in hex.
-            tree = with_ids(tree, lambda text: base64.b64encode(bytes.fromhex(text)).decode())
+            tree = with_base64_ids(tree)
             parsed = json_format.ParseDict(tree, ExportTraceServiceRequest())
             self.assertEqual(parsed.SerializeToString(deterministic=True),
                              request.SerializeToString(deterministic=True))

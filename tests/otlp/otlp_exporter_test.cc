@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@ class ExporterRun {
   // An operator in a step of its own.
   void Step(int64_t number) {
     EventBatch batch;
+    batch.sequence = ++last_batch_;
     FunctionEvent op;
     op.id = ++last_id_;
     op.name = "aten::mm";
@@ -58,13 +60,14 @@ class ExporterRun {
     batch.events.push_back(step);
     ASSERT_TRUE(exporter->Export(batch).ok());
   }
-  void Op() {
+  void Op(int64_t start_ns = kStartNs) {
     EventBatch batch;
+    batch.sequence = ++last_batch_;
     FunctionEvent op;
     op.id = ++last_id_;
     op.name = "aten::add";
-    op.start_ns = kStartNs;
-    op.end_ns = kStartNs + 100;
+    op.start_ns = start_ns;
+    op.end_ns = start_ns + 100;
     batch.events.push_back(op);
     ASSERT_TRUE(exporter->Export(batch).ok());
   }
@@ -103,6 +106,7 @@ class ExporterRun {
  private:
   OtlpOptions options_;
   int64_t last_id_ = 0;
+  uint64_t last_batch_ = 0;
 };
 
 TEST(OtlpExporter, SendsTheRunItsStepsAndItsRecord) {
@@ -165,7 +169,35 @@ TEST(OtlpExporter, ProgramsWithoutStepsSendWhatTheyHaveAfterAnInterval) {
   run.receiver->WaitForCalls(2);  // spans and metrics
   EXPECT_EQ(run.Spans().count("aten::add"), 1u);
   EXPECT_EQ(run.Metrics()["ferret.op.duration"], 1);
+  ASSERT_TRUE(run.Flush().ok());  // it has answered
   EXPECT_FALSE(run.exporter->NeedsFlush());
+  ASSERT_TRUE(run.Close().ok());
+}
+
+TEST(OtlpExporter, IsSettledUpToTheBatchesWhoseStepsTheReceiverHas) {
+  ExporterRun run("?every=1");
+  std::promise<void> answer;
+  run.receiver->on_send = [answered = answer.get_future().share()](const Receiver::Call&) {
+    answered.wait();
+    return Delivered();
+  };
+  run.Open();
+  run.Step(0);                  // batch 1
+  run.Op(kStartNs + 1'000'500);  // batch 2: its step has not ended
+  const auto flush = [&] { return run.exporter->FlushInBackground({}, absl::InfiniteFuture()); };
+  ASSERT_TRUE(flush().ok());
+  EXPECT_EQ(run.exporter->SettledBatch(), 0u);
+  run.clock->Advance(absl::Seconds(20));  // the step is over, its request on its way
+  ASSERT_TRUE(flush().ok());
+  run.receiver->WaitForCalls(1);
+  EXPECT_EQ(run.exporter->SettledBatch(), 0u);
+  EXPECT_TRUE(run.exporter->NeedsFlush());
+  answer.set_value();
+  ASSERT_TRUE(run.Flush().ok());
+  EXPECT_EQ(run.exporter->SettledBatch(), 1u);
+  run.Step(1001);  // batch 3 has the end of a step that the op of batch 2 is not in: it is outside of steps
+  ASSERT_TRUE(run.Flush().ok());
+  EXPECT_EQ(run.exporter->SettledBatch(), UINT64_MAX);  // nothing waits
   ASSERT_TRUE(run.Close().ok());
 }
 

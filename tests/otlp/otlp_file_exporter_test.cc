@@ -78,6 +78,7 @@ TEST(OtlpFileOptions, ErrorsNameTheValueAndWhatIsAllowed) {
   EXPECT_NE(error("otlp_file:x-%q.jsonl").find("\"%q\""), std::string::npos);
   EXPECT_NE(error("otlp_file?level=11").find("level=11"), std::string::npos);
   EXPECT_EQ(error("otlp_file?metrics=yes"), "otlp_file: metrics=\"yes\" is neither on nor off");
+  EXPECT_EQ(error("otlp_file?metrics=%0Aon"), "otlp_file: metrics=\"\\non\" is neither on nor off");
 }
 
 TEST(OtlpFileExporter, WritesTheRunTheEventsAndTheRecord) {

@@ -6,7 +6,6 @@
         ...  # send to receiver.http_url or receiver.grpc_url
         receiver.spans, receiver.metrics
 """
-import base64
 import collections
 import gzip
 import http.server
@@ -16,44 +15,12 @@ from concurrent import futures
 
 import grpc
 from google.protobuf import json_format
-from google.protobuf.unknown_fields import UnknownFieldSet
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics_service
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2_grpc as metrics_grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as trace_service
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as trace_grpc
 from opentelemetry.proto_json.collector.metrics.v1 import metrics_service as json_metrics
-
-IDS = ("traceId", "spanId", "parentSpanId")
-
-
-def with_base64_ids(tree):
-    """OTLP/JSON has ids in hex, the JSON of protobuf all bytes in base64."""
-    if isinstance(tree, list):
-        return [with_base64_ids(element) for element in tree]
-    if not isinstance(tree, dict):
-        return tree
-    return {key: base64.b64encode(bytes.fromhex(value)).decode() if key in IDS else with_base64_ids(value)
-            for key, value in tree.items()}
-
-
-def unknown_fields(message):
-    count = len(UnknownFieldSet(message))
-    for field, value in message.ListFields():
-        if field.message_type:
-            count += sum(unknown_fields(inside) for inside in (value if field.is_repeated else [value]))
-    return count
-
-
-def attributes(item):
-    """Of a span, a link, a data point or a resource. A key that is there twice is an error."""
-    values = {}
-    for attribute in item.attributes:
-        assert attribute.key not in values, attribute.key
-        value = attribute.value
-        kind = value.WhichOneof("value")
-        values[attribute.key] = ([v.string_value for v in value.array_value.values] if kind == "array_value"
-                                 else getattr(value, kind))
-    return values
+from otlp_messages import unknown_fields, with_base64_ids
 
 
 class Receiver:

@@ -11,6 +11,7 @@
 //   stop: Stop with a long deadline first; says as JSON what was attempted and lost, and how much memory was in use;
 //   symbols: the same as return, but stops first and says which of other libraries' functions all the process can see;
 //   fork: a child comes into being in the middle, records a little and exits; 1 if it does so in any other way;
+//   killed: by SIGKILL, with so many scopes of a further step recorded;
 //   sealed: a thread records that may make no system calls. Says as JSON which it wanted to make.
 
 #include <dlfcn.h>
@@ -53,10 +54,14 @@ uint64_t ResidentKilobytes() {
   return 0;
 }
 
-void RecordStep(uint64_t scopes) {
+void RecordScopes(uint64_t scopes) {
   for (uint64_t i = 0; i < scopes; ++i) {
     FERRET_SCOPE("scope");
   }
+}
+
+void RecordStep(uint64_t scopes) {
+  RecordScopes(scopes);
   ferret::Step();
 }
 
@@ -173,6 +178,10 @@ int main(int argc, char** argv) {
   const Memory memory = RecordSteps(steps, scopes, argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 0);
   if (how == "stop") return StopAndSay(steps * scopes, memory);
   if (how == "exit") std::exit(0);
+  if (how == "killed") {
+    RecordScopes(scopes);
+    raise(SIGKILL);
+  }
   if (how == "symbols") {
     if (const ferret::Error error = ferret::Stop(300000); !error.empty()) return 1;
     SaySymbols();

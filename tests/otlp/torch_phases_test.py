@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import recorded_training
-from receiver import attributes
+from otlp_messages import attributes
 
 TORCH_PYTHON = FERRET = None
 STEPS = 4

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import unittest
 
-from receiver import Receiver, attributes
+from otlp_messages import attributes
+from receiver import Receiver
 
 TORCH_PYTHON = FERRET = TRAIN = None
 

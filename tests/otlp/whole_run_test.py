@@ -4,7 +4,6 @@
 
     whole_run_test.py TRAIN_MLP
 """
-import base64
 import collections
 import json
 import os
@@ -16,23 +15,10 @@ import unittest
 
 from google.protobuf import json_format
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from otlp_messages import attributes, with_base64_ids
 
 TRAIN_MLP = None
-IDS = ("traceId", "spanId", "parentSpanId")
 OWN = ("Ferret Run", "Ferret Record", "Ferret Instants", "Ferret Memory")
-
-
-def with_base64_ids(tree):
-    if isinstance(tree, list):
-        return [with_base64_ids(element) for element in tree]
-    if not isinstance(tree, dict):
-        return tree
-    return {key: base64.b64encode(bytes.fromhex(value)).decode() if key in IDS else with_base64_ids(value)
-            for key, value in tree.items()}
-
-
-def attributes(span):
-    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in span.attributes}
 
 
 class WholeRunTest(unittest.TestCase):

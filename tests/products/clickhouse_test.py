@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "otlp"))
 
 from clickhouse import ClickHouse  # noqa: E402
-from receiver import Receiver, attributes  # noqa: E402
+from otlp_messages import attributes  # noqa: E402
+from receiver import Receiver  # noqa: E402
 from rotel_process import Rotel  # noqa: E402
 
 TRAIN_MLP = RECIPES = None

@@ -19,7 +19,8 @@ sys.path += [str(TESTS / "otlp"), str(TESTS / "readers")]
 
 from browser_page import open_page  # noqa: E402
 from mlflow_server import MlflowServer  # noqa: E402
-from receiver import Receiver, attributes  # noqa: E402
+from otlp_messages import attributes  # noqa: E402
+from receiver import Receiver  # noqa: E402
 
 TORCH_PYTHON = FERRET = TRAIN_CHARLM = None
 PICTURES = pathlib.Path(os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "."))

@@ -4,9 +4,13 @@
 #include "runtime/record/chunk_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <set>
 #include <type_traits>
 #include <vector>
@@ -146,6 +150,117 @@ TEST(ChunkPool, RetiringGivesMemoryBackAndLeavesChunksWritable) {
   EXPECT_LT(ResidentBytes(), before - (12 << 20));
   pool->chunk_at(0)->write_offset = 144;
   EXPECT_EQ(pool->chunk_at(0)->write_offset.load(), 144u);
+}
+
+// A mapped file of zeros for the pool's chunks.
+class MovingChunks : public testing::Test {
+ protected:
+  MovingChunks() {
+    EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(pool_->bytes())), 0);
+    file_ = static_cast<char*>(mmap(nullptr, pool_->bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+    EXPECT_NE(static_cast<void*>(file_), MAP_FAILED);
+  }
+  ~MovingChunks() override {
+    munmap(file_, pool_->bytes());
+    close(fd_);
+  }
+
+  Chunk* Open() {
+    Chunk* const chunk = pool_->TakeFree();
+    chunk->write_offset = kChunkHeaderBytes;
+    chunk->owner = 17;
+    return chunk;
+  }
+  // The two halves of a record, in between which a thread may be for as long as it does not run.
+  static void Write(Chunk* chunk) { Put(chunk->bytes() + chunk->write_offset, 0, 0x1234567812345678); }
+  static void Publish(Chunk* chunk) { chunk->write_offset += 8; }
+  static uint64_t Word(const Chunk* chunk, uint32_t word) {
+    uint64_t value;
+    std::memcpy(&value, chunk->bytes() + kChunkHeaderBytes + 8 * word, 8);
+    return value;
+  }
+  const Chunk* InFile(const Chunk* chunk) const {
+    return reinterpret_cast<const Chunk*>(file_ + (chunk->bytes() - pool_->memory()));
+  }
+
+  const std::unique_ptr<ChunkPool> pool_ = ChunkPool::Create(Config(8));
+  const int fd_ = memfd_create("chunks", MFD_CLOEXEC);
+  char* file_ = nullptr;
+};
+
+TEST_F(MovingChunks, ThoseThatAreTakenAfterwardsAreInTheFile) {
+  Chunk* const used = Open();
+  pool_->Recycle(used);
+  ASSERT_TRUE(pool_->MoveInto(file_));
+  std::set<Chunk*> taken;
+  for (int i = 0; i < 8; ++i) {
+    Chunk* const chunk = Open();
+    taken.insert(chunk);
+    Write(chunk);
+    EXPECT_EQ(InFile(chunk)->owner.load(), 17u);
+    EXPECT_EQ(Word(InFile(chunk), 0), Word(chunk, 0));
+  }
+  EXPECT_EQ(taken.size(), 8u);
+  EXPECT_EQ(pool_->TakeFree(), nullptr);
+}
+
+TEST_F(MovingChunks, ARecordThatIsBeingWrittenMeanwhileIsWhole) {
+  Chunk* const chunk = Open();
+  Write(chunk);
+  ASSERT_TRUE(pool_->MoveInto(file_));
+  Publish(chunk);
+  Chunk* const in_file = Open();
+  Write(chunk);
+  Write(in_file);
+  pool_->MoveBack(fd_, 0);
+  Publish(chunk);
+  Publish(in_file);
+  EXPECT_EQ(chunk->write_offset, kChunkHeaderBytes + 16);
+  EXPECT_EQ(Word(chunk, 0), 0x1234567812345678u);
+  EXPECT_EQ(Word(chunk, 1), 0x1234567812345678u);
+  EXPECT_EQ(in_file->write_offset, kChunkHeaderBytes + 8);
+  EXPECT_EQ(Word(in_file, 0), 0x1234567812345678u);
+  EXPECT_EQ(InFile(in_file)->write_offset, kChunkHeaderBytes) << "the file stays as it was";
+}
+
+TEST_F(MovingChunks, WithoutAFileToCopyAHeldOneIsWholeToo) {
+  ASSERT_TRUE(pool_->MoveInto(file_));
+  Chunk* const chunk = Open();
+  Write(chunk);
+  pool_->MoveBack(-1, 0);
+  Publish(chunk);
+  EXPECT_EQ(chunk->write_offset, kChunkHeaderBytes + 8);
+  EXPECT_EQ(Word(chunk, 0), 0x1234567812345678u);
+}
+
+TEST_F(MovingChunks, AHeldOneFollowsWhenItIsRecycled) {
+  Chunk* const chunk = Open();
+  Write(chunk);
+  ASSERT_TRUE(pool_->MoveInto(file_));
+  EXPECT_TRUE(pool_->IsAway(0));
+  EXPECT_EQ(InFile(chunk)->owner.load(), kOwnerFree) << "of an earlier session";
+  pool_->Recycle(chunk);
+  EXPECT_FALSE(pool_->IsAway(0));
+  ASSERT_EQ(Open(), chunk);
+  Write(chunk);
+  EXPECT_EQ(Word(InFile(chunk), 0), Word(chunk, 0));
+
+  pool_->MoveBack(fd_, 0);
+  pool_->Recycle(chunk);
+  EXPECT_EQ(InFile(chunk)->owner.load(), 17u) << "what is in the file stays as it was";
+  ASSERT_EQ(Open(), chunk);
+  EXPECT_EQ(Word(chunk, 0), 0u) << "memory of its own";
+}
+
+TEST_F(MovingChunks, OneThatIsTakenButNotYetOpenedStaysWhereItIs) {
+  Chunk* const chunk = pool_->TakeFree();
+  ASSERT_TRUE(pool_->MoveInto(file_));
+  chunk->owner = 17;
+  EXPECT_EQ(InFile(chunk)->owner.load(), kOwnerFree);
+  std::set<Chunk*> taken;
+  while (Chunk* const other = pool_->TakeFree()) taken.insert(other);
+  EXPECT_EQ(taken.size(), 7u);
+  EXPECT_EQ(taken.count(chunk), 0u);
 }
 
 TEST(ChunkPool, WithoutAddressSpaceThereIsNone) {

@@ -163,8 +163,9 @@ size_t CountingSink::threads() const {
   return threads_.size();
 }
 
-TestSession::TestSession(Recorder* recorder, CountingSink* sink, bool cycle_counter) {
+TestSession::TestSession(Recorder* recorder, CountingSink* sink, bool cycle_counter, int64_t look_for_threads_ns) {
   DrainThread::Config config;
+  config.look_for_threads_ns = look_for_threads_ns;
   config.builder.link_table_entries = 64;
   config.cycle_counter = cycle_counter;
   drain_ = std::make_unique<DrainThread>(config, recorder, sink);

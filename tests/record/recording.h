@@ -123,7 +123,9 @@ class CountingSink final : public BatchSink {
 // A session without exporters.
 class TestSession {
  public:
-  TestSession(Recorder* recorder, CountingSink* sink, bool cycle_counter = true);
+  // `look_for_threads_ns`: as DrainThread::Config.
+  TestSession(Recorder* recorder, CountingSink* sink, bool cycle_counter = true,
+              int64_t look_for_threads_ns = DrainThread::Config().look_for_threads_ns);
   ~TestSession();
   void StartDrain();
   bool Flush();

@@ -94,7 +94,7 @@ TEST_F(Autostart, SaysWhichVariableIsBadAndLeavesTheProgramAlone) {
       {"FERRET_CLOCK=sundial", "FERRET_CLOCK", "sundial", "monotonic"},
       {"FERRET_STOP_DEADLINE=never", "FERRET_STOP_DEADLINE", "never", "1h"},
       {"FERRET_SCHEDULE=wait=1", "FERRET_SCHEDULE", "wait=1", "needs active="},
-      {"FERRET_FORK=restart", "FERRET_FORK", "restart", "off"},
+      {"FERRET_FORK=never", "FERRET_FORK", "never", "off or restart"},
       {"FERRET_EXPORT=telepathy", "telepathy", "telepathy", "chrome_trace"},
       {"FERRET_EXPORTERS=/no/such.so", "/no/such.so", "/no/such.so", ""},
   };
@@ -124,7 +124,7 @@ TEST_F(Autostart, WarnsOfAVariableThatDoesNotExistAndRecords) {
 // Of one run, as a launcher's are: two at once, then a third, and all of them want the same name.
 TEST_F(Autostart, NeverOverwritesTheTraceOfAnotherProcessOfTheRun) {
   const std::string one = "FERRET_RUN_ID=one " + ToFile() + " ";
-  const std::string first = one + kProgram + "return >" + folder_ + ".out";
+  const std::string first = one + program_ + " return >" + folder_ + ".out";
   const ProgramRun run = Run("sh -c '" + first + " & " + first + "; wait'; " + one, "return");
   EXPECT_EQ(run.status, 7);
   EXPECT_EQ(run.err, "");

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"FERRET_LINK_TABLE", "1000000", "1000000"}, Good{"FERRET_STOP_DEADLINE", "10ms", "10ms"},
         Good{"FERRET_STOP_DEADLINE", "1h", "1h"}, Good{"FERRET_CLOCK", "auto", "auto"},
         Good{"FERRET_CLOCK", "tsc", "tsc"}, Good{"FERRET_CLOCK", "monotonic", "monotonic"},
-        Good{"FERRET_FORK", "off", "off"}, Good{"FERRET_LOG", "error", "error"},
+        Good{"FERRET_FORK", "restart", "restart"}, Good{"FERRET_LOG", "error", "error"},
         Good{"FERRET_LOG", "warning", "warning"}, Good{"FERRET_LOG", "info", "info"},
         Good{"FERRET_SCHEDULE", "wait=5,warmup=1,active=3,repeat=2,skip_first=10,skip_first_wait=1",
              "skip_first=10,skip_first_wait=1,wait=5,warmup=1,active=3,repeat=2"},
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"FERRET_BLOCK_LIMIT", "inf"}, Bad{"FERRET_BLOCK_LIMIT", "-1s"}, Bad{"FERRET_BLOCK_LIMIT", "11s"},
         Bad{"FERRET_BLOCK_LIMIT", "1 s"}, Bad{"FERRET_EXPORTER_QUEUE", "1K"}, Bad{"FERRET_LINK_TABLE", "0"},
         Bad{"FERRET_LINK_TABLE", "many"}, Bad{"FERRET_STOP_DEADLINE", "1ms"}, Bad{"FERRET_STOP_DEADLINE", "never"},
-        Bad{"FERRET_CLOCK", "rdtsc"}, Bad{"FERRET_FORK", "on"}, Bad{"FERRET_FORK", "restart"},
+        Bad{"FERRET_CLOCK", "rdtsc"}, Bad{"FERRET_FORK", "on"},
         Bad{"FERRET_LOG", "debug"}, Bad{"FERRET_SCHEDULE", "wait=5,warmup=1"}, Bad{"FERRET_SCHEDULE", "active=0"},
         Bad{"FERRET_SCHEDULE", "active=3,epeat=2"}, Bad{"FERRET_SCHEDULE", "time:active=5"},
         Bad{"FERRET_SCHEDULE", "on"}));
@@ -129,10 +129,6 @@ TEST(Environment, DefaultsReadBackAsThemselves) {
     Options options;
     EXPECT_TRUE(SetVariable(variable, variable.print(Options()), &options).ok()) << variable.name;
   }
-}
-
-TEST(Environment, ReservedForkPolicySaysThatItIsNotThereYet) {
-  EXPECT_THAT(ErrorOf({{"FERRET_FORK", "restart"}}), HasSubstr("not available yet"));
 }
 
 TEST(Environment, GrowBeyondTheCapNamesTheVariableToRaise) {

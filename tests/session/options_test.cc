@@ -84,11 +84,5 @@ TEST(Options, GrowNeedsACapOfAtLeastTheBuffer) {
   EXPECT_TRUE(options.Validate().ok());
 }
 
-TEST(Options, RestartAfterForkIsRefusedByName) {
-  Options options;
-  options.fork = Options::Fork::kRestart;
-  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("restart"));
-}
-
 }  // namespace
 }  // namespace ferret

@@ -1,7 +1,7 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs recording_program with a folder of its own to write to, with the given variables and no other FERRET_* ones.
+// Runs recording_program, or another one, with a folder of its own to write to, with the given variables and no other FERRET_* ones.
 
 #ifndef FERRET_TESTS_SESSION_PROGRAM_RUNS_H_
 #define FERRET_TESTS_SESSION_PROGRAM_RUNS_H_
@@ -43,14 +43,14 @@ class ProgramRuns : public testing::Test {
   }
   ~ProgramRuns() override { std::filesystem::remove_all(folder_); }
 
-  static constexpr const char* kProgram = "tests/session/recording_program ";
+  std::string program_ = "tests/session/recording_program";
 
   // The variable for a trace in the folder.
   std::string ToFile() const { return "FERRET_EXPORT=chrome_trace:" + folder_ + "/trace.json"; }
 
   // `shell` stands before the program's command line: variables, limits.
   ProgramRun Run(const std::string& shell, const std::string& how) {
-    const std::string command = shell + " " + kProgram + how + " >" + folder_ + ".out 2>" + folder_ + ".err";
+    const std::string command = shell + " " + program_ + " " + how + " >" + folder_ + ".out 2>" + folder_ + ".err";
     ProgramRun run;
     const int status = system(command.c_str());
     run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

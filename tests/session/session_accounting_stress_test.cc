@@ -162,8 +162,8 @@ TEST(SessionAccounting, IsExactForVeryManyShortThreads) {
   ExpectExact(attempts, collector->Take());
 }
 
-// A thread that is in the middle of a record when the session stops. What does not arrive in this session is in the
-// chunk that the thread held; the next session finds and counts it.
+// A thread that is in the middle of a record when recording stops. What does not arrive before that is in the chunk that
+// the thread held; the next recording finds and counts it.
 TEST(SessionAccounting, CountsInTheNextSessionWhatCameTooLateForItsOwn) {
   uint64_t late = 0, recorded_beside_stop = 0;
   for (int round = 0; round < 30; ++round) {

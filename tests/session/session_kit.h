@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -92,6 +93,9 @@ inline Options TestOptions(uint64_t chunks = 1024) {
   options.buffer_bytes = chunks * Options::kChunkBytes;
   options.exporter_queue_bytes = Options::kMaxQueueBytes;
   options.stop_deadline = absl::Seconds(60);
+  // The same tests once more with the chunks in a crash file.
+  const char* const folder = getenv("TEST_TMPDIR");
+  if (getenv("FERRET_TEST_IN_CRASH_FILE") != nullptr && folder != nullptr) options.crash_dir = folder;
   return options;
 }
 

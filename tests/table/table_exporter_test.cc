@@ -251,6 +251,7 @@ TEST(TableExporterSpec, BadParametersAreNamedWithWhatIsAllowed) {
     const char *spec, *named, *allowed;
   } cases[] = {
       {"table?sort_by=speed", "sort_by=speed", "self_cpu_time_total"},
+      {"table?sort_by=a%0Ab", "sort_by=a\\nb", "self_cpu_time_total"},
       {"table?format=xml", "format=xml", "text or json"},
       {"table?every=10", "every=10", "1s"},
       {"table?every=1ms", "every=1ms", "1s"},

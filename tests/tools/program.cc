@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,9 @@ Program::Program(const std::vector<std::string>& arguments, const std::vector<st
     dup2(in[0], 0);
     dup2(out[1], 1);
     dup2(err[1], 2);
+    // Many are killed, and a core of each would fill the disk.
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
     execvpe(argv_pointers[0], argv_pointers.data(), env_pointers.data());
     _exit(99);
   }
@@ -74,6 +78,13 @@ Program::Program(const std::vector<std::string>& arguments, const std::vector<st
 Program::~Program() {
   close(out_);
   close(err_);
+}
+
+bool Program::Lives() const {
+  siginfo_t info;
+  info.si_pid = 0;
+  // Left for Wait. A zombie still has its pid, so kill(pid, 0) tells nothing.
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
 
 std::string Program::ReadLine() {
@@ -98,9 +109,9 @@ Outcome Program::Wait() {
   return outcome;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  const char* root = getenv("TEST_TMPDIR");
-  path_ = std::string(root == nullptr ? "/tmp" : root) + "/folder-XXXXXX";
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(getenv("TEST_TMPDIR") == nullptr ? "/tmp" : getenv("TEST_TMPDIR")) {}
+
+TemporaryFolder::TemporaryFolder(const std::string& place) : path_(place + "/folder-XXXXXX") {
   if (mkdtemp(&path_[0]) == nullptr) abort();
   path_ = std::filesystem::canonical(path_).string();
 }

@@ -31,6 +31,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   pid_t pid() const { return pid_; }
+  // Whether it has not ended; who waits for something that it does looks at this, too.
+  bool Lives() const;
   // Reads standard output up to and with the next '\n'; what was read is not part of the outcome any more.
   std::string ReadLine();
   // Waits for the end of the program and of everything that holds its streams.
@@ -47,10 +49,12 @@ inline Outcome RunProgram(const std::vector<std::string>& arguments, const std::
   return Program(arguments, environment, input).Wait();
 }
 
-// A fresh folder, removed with all that is in it at the end of the scope. Absolute and without links.
+// A fresh folder, removed with all that is in it at the end of the scope. Absolute and without links. It is where tests
+// write, or at another place.
 class TemporaryFolder {
  public:
   TemporaryFolder();
+  explicit TemporaryFolder(const std::string& place);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -86,4 +86,4 @@ class FullDiskTest(unittest.TestCase):
 
 if __name__ == "__main__":
     TRAIN_MLP = sys.argv.pop(1)
-    unittest.main()
+    unittest.main(verbosity=2)  # with the reasons for what is left out

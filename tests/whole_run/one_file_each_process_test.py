@@ -5,8 +5,11 @@
     python3 one_file_each_process_test.py FERRET LIBFERRET RECORD_SCOPES
 """
 import collections
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -64,6 +67,37 @@ class OneFileEachProcessTest(unittest.TestCase):
 
     def test_children_forked_by_multiprocessing(self):
         self.assert_family("multiprocessing fork", [{"parent": 20}])
+
+    def assert_forked_family(self, how, *options, env=()):
+        """Runs it with children that record; returns what `ferret run` says."""
+        result = subprocess.run([FERRET, "run", *options, "--export", self.target, "--", sys.executable,
+                                 HERE / "family.py", LIBFERRET, how, str(CHILDREN)],
+                                env={**recorded.ENVIRONMENT, "FERRET_FORK": "restart",
+                                     "FERRET_STOP_DEADLINE": "50s", **dict(env)}, timeout=300,
+                                stderr=subprocess.PIPE, text=True, check=True)
+        traces = names_by_process(self.folder)
+        self.assertEqual(sorted(map(repr, traces.values())), sorted(map(repr, self.everyone())), result.stderr)
+        self.assertTrue((self.folder / "trace.json").exists())
+        for pid, names in traces.items():
+            self.assertEqual((self.folder / f"trace-{pid}.json").exists(), "parent" not in names)
+        return result.stderr.splitlines()
+
+    def test_forked_children_that_record_have_their_own_however_they_end(self):
+        for how in ("fork", "multiprocessing fork"):
+            with self.subTest(how=how):
+                self.folder = recorded.folder("family")
+                self.target = f"chrome_trace:{self.folder}/trace.json"
+                lines = self.assert_forked_family(how)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn(f"{2 * CHILDREN + 1} outputs: ", lines[0])
+                self.assertIn(f" and {2 * CHILDREN - 3} more: ", lines[0])
+                self.assertTrue(lines[0].endswith("none lost"), lines)
+
+    def test_forked_children_are_recovered_where_nothing_stands_before_exit(self):
+        with tempfile.TemporaryDirectory() as crash:
+            self.assert_forked_family("multiprocessing fork", "--no-torch",
+                                      env={"FERRET_CRASH_DIR": crash, "FERRET_BUFFER_SIZE": "2M"})
+            self.assertEqual(os.listdir(crash), [])
 
     def test_process_that_records_nothing_leaves_no_file(self):
         recorded.run(sys.executable, HERE / "family.py", LIBFERRET, "silent", 0, env={"FERRET_EXPORT": self.target})

@@ -19,10 +19,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "adapters/torch/preload/real_dlopen.h"
@@ -57,6 +59,26 @@ static int IsTorch(struct dl_phdr_info* info, size_t size, void* unused) {
   return strcmp(slash == NULL ? info->dlpi_name : slash + 1, "libtorch_cpu.so") == 0;
 }
 
+// Without the signal that ends a program whose reader went away, or whose file grew over a limit.
+static void Say(const char* reason) {
+  sigset_t write_signals, before;
+  sigemptyset(&write_signals);
+  sigaddset(&write_signals, SIGPIPE);
+  sigaddset(&write_signals, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &write_signals, &before);  // the thread's, on Linux
+  char line[PATH_MAX + 256];
+  const int length = snprintf(line, sizeof(line), "ferret: PyTorch is not recorded: %s\n", reason);
+  const size_t size = length < (int)sizeof(line) ? (size_t)length : sizeof(line) - 1;
+  if (write(STDERR_FILENO, line, size) < 0) {
+    const struct timespec none = {0, 0};
+    if (sigismember(&before, SIGPIPE) == 1) sigdelset(&write_signals, SIGPIPE);
+    if (sigismember(&before, SIGXFSZ) == 1) sigdelset(&write_signals, SIGXFSZ);
+    while (sigtimedwait(&write_signals, NULL, &none) > 0) {
+    }
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 // Loads the adapter if PyTorch is there. Any thread, any number of times.
 static void LookForTorch(void) {
   if (atomic_load_explicit(&state, memory_order_acquire) != kWatching) return;
@@ -70,7 +92,7 @@ static void LookForTorch(void) {
   // own.
   if (RealDlopen()(adapter_path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == NULL) {
     const char* reason = dlerror();
-    fprintf(stderr, "ferret: PyTorch is not recorded: %s\n", reason == NULL ? adapter_path : reason);
+    Say(reason == NULL ? adapter_path : reason);
   }
   errno = saved_errno;
 }

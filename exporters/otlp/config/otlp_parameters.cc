@@ -23,7 +23,7 @@ absl::string_view View(std::string_view text) { return {text.data(), text.size()
 
 absl::Status BadParameter(const ExporterSpec& spec, std::string_view key, std::string_view allowed) {
   const std::string* const text = FindParameter(spec, key);
-  return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", View(key), "=", text == nullptr ? "" : *text,
+  return absl::InvalidArgumentError(absl::StrCat(spec.name, ": ", View(key), "=", text == nullptr ? "" : ShownText(*text),
                                                  " is not allowed; allowed is ", View(allowed)));
 }
 

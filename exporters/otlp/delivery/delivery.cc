@@ -30,10 +30,11 @@ Delivery::~Delivery() {
   if (!abandoned_) delete sender_;
 }
 
-void Delivery::Push(Signal signal, std::string body, uint64_t items) {
+uint64_t Delivery::Push(Signal signal, std::string body, uint64_t items) {
   std::unique_lock<std::mutex> lock(sender_->mutex);
   sender_->Add(signal, std::move(body), items);
-  if (sender_->closing) return;
+  const uint64_t number = sender_->last_sequence;
+  if (sender_->closing) return number;
   const std::string failure = StartThread();
   // The thread speaks between requests. One that a receiver holds may last for as long as the run.
   const std::string report = sender_->sending ? sender_->TakeReportIfDue() : "";
@@ -41,6 +42,12 @@ void Delivery::Push(Signal signal, std::string body, uint64_t items) {
   lock.unlock();
   if (!failure.empty()) sender_->Say(failure);
   if (!report.empty()) sender_->Say(report);
+  return number;
+}
+
+bool Delivery::IsUndecided(uint64_t number) const {
+  std::lock_guard<std::mutex> lock(sender_->mutex);
+  return sender_->IsUndecided(number);
 }
 
 std::string Delivery::StartThread() {

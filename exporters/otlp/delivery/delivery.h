@@ -47,8 +47,11 @@ class Delivery {
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
-  // Never waits for the receiver or the disk.
-  void Push(Signal signal, std::string body, uint64_t items);
+  // Never waits for the receiver or the disk. The number of the request; that of the one before if it was lost at once.
+  uint64_t Push(Signal signal, std::string body, uint64_t items);
+
+  // Whether this request or an earlier one is neither delivered, nor on disk, nor lost.
+  bool IsUndecided(uint64_t number) const;
 
   // Waits until all that was pushed before is decided: delivered, on disk or lost. DeadlineExceeded, or why there is
   // no thread to do it.

@@ -15,13 +15,8 @@
 namespace ferret::otlp {
 namespace {
 
-RunnerClock* RealClock() {
-  static RunnerClock* const clock = new RunnerClock;  // leaked: abandoned threads may read it until the process is gone
-  return clock;
-}
-
 DeliveryOptions WithDefaults(DeliveryOptions options) {
-  if (options.clock == nullptr) options.clock = RealClock();
+  if (options.clock == nullptr) options.clock = RealRunnerClock();
   if (!options.diagnostic) options.diagnostic = &WriteLineToStderr;
   if (!options.random) {
     options.random = [engine = std::mt19937_64(std::random_device()())]() mutable {

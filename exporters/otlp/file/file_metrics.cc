@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
-#include "exporters/otlp/spans/step_event.h"
+#include "runtime/export/step_event.h"
 
 namespace ferret::otlp {
 namespace {
@@ -21,6 +21,8 @@ FileMetrics::FileMetrics(const Resource& resource, int64_t start_ns)
       due_ns_(start_ns + kIntervalNs) {}
 
 absl::Status FileMetrics::Open(const DocumentFileOptions& options) {
+  options_ = options;
+  is_wanted_ = true;
   absl::StatusOr<std::unique_ptr<DocumentFile>> opened = DocumentFile::Open(options);
   if (!opened.ok()) return opened.status();
   file_ = *std::move(opened);
@@ -39,26 +41,38 @@ void FileMetrics::Measure(const FunctionEvent& event) {
 }
 
 absl::Status FileMetrics::WriteIfDue(int64_t time_ns) {
-  if (file_ == nullptr || time_ns < due_ns_) return absl::OkStatus();
+  if (!is_wanted_ || time_ns < due_ns_) return absl::OkStatus();
   due_ns_ = time_ns + kIntervalNs;
   return Write(time_ns);
 }
 
 absl::Status FileMetrics::Write(int64_t time_ns) {
-  absl::Status status = file_->Retry();
+  absl::Status status = file_ != nullptr ? file_->Retry() : Open(options_);
+  // What was in the file is gone; what was measured since is not.
+  const absl::Status lost = absl::IsDataLoss(status) ? status : absl::OkStatus();
+  if (!lost.ok()) {
+    file_->Discard();
+    file_.reset();
+    status = Open(options_);
+  }
+  // One line waits at most: what is measured meanwhile goes into the next one.
+  if (!status.ok()) return status;
   encoder_->Encode(durations_.Collect(time_ns), [&](const MetricRequest& request) {
     status.Update(file_->Append(request.bytes, ""));
   });
   durations_.Reset();
-  return status;
+  return status.ok() ? lost : status;
 }
 
 absl::Status FileMetrics::Finish(int64_t time_ns) {
-  if (file_ == nullptr) return absl::OkStatus();
-  Write(time_ns).IgnoreError();  // Finish says so
+  if (!is_wanted_) return absl::OkStatus();
+  absl::Status written = Write(time_ns);
+  if (file_ == nullptr) return written;
+  if (!absl::IsDataLoss(written)) written = absl::OkStatus();  // Finish says so
   absl::Status finished = file_->Finish("");
   if (!finished.ok()) file_->FinishWithoutBacklog("").IgnoreError();
-  return finished;
+  written.Update(finished);
+  return written;
 }
 
 std::string MetricsPath(const std::string& spans_path) {

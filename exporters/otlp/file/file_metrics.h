@@ -41,6 +41,8 @@ class FileMetrics {
 
   DurationSeries durations_;
   const std::unique_ptr<MetricEncoder> encoder_;
+  DocumentFileOptions options_;
+  bool is_wanted_ = false;
   std::unique_ptr<DocumentFile> file_;
   int64_t due_ns_;
 };

@@ -12,6 +12,7 @@
 #include "runtime/export/file/output_path.h"
 #include "runtime/export/file/run_id.h"
 #include "runtime/export/file/target_path.h"
+#include "runtime/export/file/text_prefix.h"
 
 namespace ferret {
 namespace {
@@ -58,14 +59,14 @@ absl::Status OtlpFileExporter::Export(const EventBatch& batch) {
   spans_->Note(batch);
   if (file_ == nullptr) {
     if (batch.events.empty() && batch.instants.empty() && batch.memory.empty()) return absl::OkStatus();
-    absl::Status begun = BeginPart(1);
-    if (!begun.ok()) return begun;
-    BeginMetrics();
-    spans_->AddRun(info_);
-    AfterSpan(0, 0, info_.start_ns);
+    if (absl::Status begun = Begin(); !begun.ok()) return begun;
   } else if (file_->backlog_bytes() > 0) {
     absl::Status written = file_->Retry();
     ForgetWritten();
+    if (absl::IsDataLoss(written)) {
+      LosePart();
+      written = Begin();
+    }
     if (!written.ok()) return written;
   }
   for (const FunctionEvent& event : batch.events) {
@@ -99,6 +100,8 @@ void OtlpFileExporter::AddMoments(const EventBatch& batch) {
 void OtlpFileExporter::AfterSpan(uint64_t events, uint64_t attempts, int64_t end_ns) {
   line_.events += events;
   line_.attempts += attempts;
+  in_part_.events += events;
+  in_part_.attempts += attempts;
   events_ += events;
   latest_ns_ = std::max(latest_ns_, end_ns);
   if (!line_is_first_ && encoder_->bytes() < kLineBytes) return;
@@ -132,7 +135,37 @@ void OtlpFileExporter::BeginNextPartIfFull() {
   if (file_->backlog_bytes() == 0) BeginPart(part_ + 1).IgnoreError();
 }
 
+// Parts are begun at sizes, not where something is durable.
+std::optional<DurableOutput> OtlpFileExporter::Durable() const {
+  const bool can_go_on = file_ != nullptr && !file_->is_stream() && options_.max_part_bytes == 0;
+  if (!can_go_on || file_->backlog_bytes() > 0) return std::nullopt;
+  return DurableOutput{file_->temporary_path(), file_->path(), file_->text_bytes(), events_};
+}
+
+absl::Status OtlpFileExporter::Begin() {
+  absl::Status begun = BeginPart(std::max(1, part_));
+  if (!begun.ok()) return begun;
+  BeginMetrics();
+  if (part_ > 1) return absl::OkStatus();
+  if (info_.continued.text_bytes == 0) {
+    spans_->AddRun(info_);
+    AfterSpan(0, 0, info_.start_ns);
+    return absl::OkStatus();
+  }
+  line_is_first_ = false;
+  events_ = info_.continued.events;
+  // No carrier of the earlier process has a number that large.
+  spans_->NumberCarriersFrom(events_);
+  return ReadTextPrefix(info_.continued.path, info_.continued.text_bytes, [this](std::string_view piece) {
+    absl::Status written = file_->Append(piece, "");
+    waiting_.push_back({});
+    ForgetWritten();
+    return written;
+  });
+}
+
 std::string OtlpFileExporter::PathOf(int part) const {
+  if (!info_.continued.path.empty()) return info_.continued.final_path;
   PathContext context;
   context.pid = info_.pid;
   context.rank = info_.rank;
@@ -142,7 +175,9 @@ std::string OtlpFileExporter::PathOf(int part) const {
   const std::string as_asked = ExpandPath(target_, context);
   if (IsStreamTarget(as_asked)) return as_asked;  // ranks may share /dev/null
   context.has_rank = info_.has_rank;
+  context.in_forked_child = info_.in_forked_child;
   context.split = options_.max_part_bytes > 0;
+  context.label = info_.label;
   return ExpandPath(target_, context);
 }
 
@@ -160,7 +195,7 @@ DocumentFileOptions OtlpFileExporter::FileOptions(const std::string& path) const
 
 // Without their file the spans go on.
 void OtlpFileExporter::BeginMetrics() {
-  if (!metrics_) return;
+  if (!metrics_ || metrics_->file() != nullptr) return;
   absl::Status opened = metrics_->Open(FileOptions(otlp::MetricsPath(PathOf(1))));
   if (!opened.ok()) {
     metrics_.reset();
@@ -181,6 +216,7 @@ absl::Status OtlpFileExporter::BeginPart(int part) {
   }
   file_ = *std::move(opened);
   part_ = part;
+  in_part_ = {};
   line_is_first_ = true;
   destination_ = ShownPath(file_->path(), directory_);
   if (info_.file_opened && !file_->is_stream()) info_.file_opened(file_->temporary_path(), file_->path());
@@ -193,14 +229,35 @@ absl::Status OtlpFileExporter::FinishFile(bool with_record) {
   absl::Status status = file_->Finish(with_record ? RecordLine() : "");
   ForgetWritten();
   if (status.ok()) return status;
+  if (absl::IsDataLoss(status)) {
+    LosePart();
+    return status;
+  }
   for (const Counts& line : waiting_) {
     events_ -= line.events;
     progress_.lost[LossReason::kExporterFailed] += line.attempts;
     not_delivered_ += line.attempts;
   }
   waiting_.clear();
-  if (!with_record || !file_->FinishWithoutBacklog(RecordLine()).ok()) file_->FinishWithoutBacklog("").IgnoreError();
+  file_->FinishWithoutBacklog(with_record ? RecordLine() : "").IgnoreError();
   return status;
+}
+
+// The file with what was in it is gone: all of it is lost, also what waits.
+void OtlpFileExporter::LosePart() {
+  file_->Discard();
+  file_.reset();
+  not_delivered_ += in_part_.attempts;
+  progress_.lost[LossReason::kExporterFailed] += in_part_.attempts;
+  events_ -= in_part_.events;
+  in_part_ = line_ = Counts();
+  waiting_.clear();
+  encoder_->Clear();
+}
+
+void OtlpFileExporter::SetProgress(const ExportProgress& progress) {
+  progress_ = progress;
+  progress_.lost[LossReason::kExporterFailed] += not_delivered_;
 }
 
 std::string OtlpFileExporter::RecordLine() {
@@ -211,7 +268,7 @@ std::string OtlpFileExporter::RecordLine() {
 }
 
 absl::Status OtlpFileExporter::Flush(const ExportProgress& progress, absl::Time) {
-  progress_ = progress;
+  SetProgress(progress);
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status written = WriteLine();
   if (metrics_) written.Update(metrics_->WriteIfDue(latest_ns_));
@@ -220,12 +277,15 @@ absl::Status OtlpFileExporter::Flush(const ExportProgress& progress, absl::Time)
 }
 
 absl::Status OtlpFileExporter::Close(const ExportProgress& progress, absl::Time) {
-  progress_ = progress;
+  SetProgress(progress);
+  if (file_ == nullptr && info_.continued.text_bytes > 0) {
+    if (absl::Status begun = Begin(); !begun.ok()) return begun;
+  }
   if (file_ == nullptr) return absl::OkStatus();
   absl::Status status = WriteLine();
   const absl::Status finished = FinishFile(/*with_record=*/true);
   if (status.ok()) status = finished;
-  destination_ = ShownPath(file_->path(), directory_);
+  if (file_ != nullptr) destination_ = ShownPath(file_->path(), directory_);
   if (metrics_) status.Update(metrics_->Finish(latest_ns_));
   file_.reset();
   if (status.ok()) status = deferred_error_;

@@ -10,7 +10,8 @@
 // lines under <target>.tmp and gets its name when it is finished; a kill may leave the last line cut short.
 //
 // A batch is in the file or in memory when Export returns OK. While something waits in memory because the disk takes
-// nothing, further batches are refused, so that memory stays bounded and the loss is counted.
+// nothing, further batches are refused, so that memory stays bounded and the loss is counted. If somebody else removes the
+// file or cuts it short, what was in it is counted as lost, and the next batch begins it anew.
 
 #ifndef FERRET_EXPORTERS_OTLP_FILE_OTLP_FILE_EXPORTER_H_
 #define FERRET_EXPORTERS_OTLP_FILE_OTLP_FILE_EXPORTER_H_
@@ -64,9 +65,12 @@ class OtlpFileExporter final : public Exporter {
   absl::Status Flush(const ExportProgress& progress, absl::Time deadline) override;
   absl::Status Close(const ExportProgress& progress, absl::Time deadline) override;
   std::string Destination() const override { return destination_; }
+  std::optional<DurableOutput> Durable() const override;
   uint64_t NotDelivered() const override { return not_delivered_; }
 
  private:
+  // The first part, or the one that was lost. The first has a head of its own, or what a killed process has written of it.
+  absl::Status Begin();
   std::string PathOf(int part) const;
   absl::Status BeginPart(int part);
   DocumentFileOptions FileOptions(const std::string& path) const;
@@ -76,6 +80,8 @@ class OtlpFileExporter final : public Exporter {
   absl::Status WriteLine();
   void BeginNextPartIfFull();
   absl::Status FinishFile(bool with_record);
+  void LosePart();
+  void SetProgress(const ExportProgress& progress);
   std::string RecordLine();
   void ForgetWritten();
 
@@ -102,6 +108,7 @@ class OtlpFileExporter final : public Exporter {
     uint64_t attempts = 0;  // as EventBatch::count() counts
   };
   Counts line_;                 // in the encoder
+  Counts in_part_;              // of this file, whether written, waiting or in the encoder
   std::deque<Counts> waiting_;  // what the file took over but has not written yet: kept in step with its backlog
   uint64_t events_ = 0;         // of the session, without what was given up
   uint64_t not_delivered_ = 0;

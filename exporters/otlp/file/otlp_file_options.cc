@@ -22,7 +22,7 @@ absl::StatusOr<OtlpFileOptions> ParseOtlpFileOptions(const ExporterSpec& spec) {
   options.max_part_bytes = *size;
   if (const std::string* metrics = FindParameter(spec, "metrics")) {
     if (*metrics != "on" && *metrics != "off") {
-      return absl::InvalidArgumentError(absl::StrCat(spec.name, ": metrics=\"", *metrics, "\" is neither on nor off"));
+      return absl::InvalidArgumentError(absl::StrCat(spec.name, ": metrics=\"", ShownText(*metrics), "\" is neither on nor off"));
     }
     options.metrics = *metrics == "on";
   }

@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/environment/process_environment.h"
+
 struct ferret_otlp_grpc_handle {
   explicit ferret_otlp_grpc_handle(const std::shared_ptr<grpc::Channel>& channel) : stub(channel) {}
 
@@ -63,7 +65,7 @@ std::string Text(const ferret_otlp_grpc_bytes& bytes) {
 void InitializeOnce(bool quiet) {
   static const bool initialized = [quiet] {
     // What is wrong with a connection is in the outcome of its calls; gRPC says it again at each attempt.
-    if (quiet && std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+    if (quiet && ferret::EnvironmentVariable("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
     grpc_init();
     std::atexit([] { g_exiting.store(true, std::memory_order_relaxed); });
     return true;
@@ -90,6 +92,7 @@ grpc::ChannelArguments Arguments(const ferret_otlp_grpc_config& config) {
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   // Closed with its channel, also where the host has gRPC too.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (!ferret::EnvironmentCounts()) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return arguments;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -63,6 +64,13 @@ absl::StatusOr<std::unique_ptr<GrpcTransport>> GrpcTransport::Open(const Signals
     absl::StatusOr<GrpcConfig> config = GrpcConfig::From(signals[i]);
     if (!config.ok()) return config.status();
     configs[i] = *std::move(config);
+  }
+
+  // The process that has had a channel: its child has gRPC's locks and none of its threads.
+  static std::atomic<pid_t> user{0};
+  pid_t nobody = 0;
+  if (!user.compare_exchange_strong(nobody, getpid()) && nobody != getpid()) {
+    return absl::FailedPreconditionError("gRPC does not outlive a fork: for forked children there is http/protobuf");
   }
 
   // The library's own threads, too, leave the host's signals to the host.

@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -15,6 +17,14 @@ template <typename Function>
 bool Find(void* library, const char* name, Function* function) {
   *function = reinterpret_cast<Function>(dlsym(library, name));
   return *function != nullptr;
+}
+
+// OpenSSL, if that is what this libcurl uses and nobody did before, clears its tables when the process exits: while requests
+// are still being sent, since its handler comes later and so runs before ours. Here it is told not to.
+void KeepOpenSslUntilTheEnd(void* library) {
+  constexpr uint64_t kNoAtExit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT
+  int (*init)(uint64_t options, const void* settings);
+  if (Find(library, "OPENSSL_init_crypto", &init)) init(kNoAtExit, nullptr);
 }
 
 }  // namespace
@@ -35,6 +45,7 @@ absl::StatusOr<CurlTable> LoadCurlFrom(const std::string& library) {
   }
   FERRET_CURL_FUNCTIONS(FERRET_CURL_FIND)
 #undef FERRET_CURL_FIND
+  KeepOpenSslUntilTheEnd(handle);
   // Counted by libcurl, so a host that does the same is not disturbed.
   const CURLcode result = table.global_init(CURL_GLOBAL_DEFAULT);
   if (result != CURLE_OK) {

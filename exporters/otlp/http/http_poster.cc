@@ -3,6 +3,8 @@
 
 #include "exporters/otlp/http/http_poster.h"
 
+#include <sys/socket.h>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "exporters/otlp/http/signal_checks.h"
 #include "exporters/otlp/spans/span.h"
+#include "runtime/environment/process_environment.h"
 
 namespace ferret::otlp {
 namespace {
@@ -42,6 +45,11 @@ class Options {
   CURL* const easy_;
   absl::Status status_;
 };
+
+// As libcurl would, but a program that the host starts does not inherit it, and cannot hold the connection open.
+curl_socket_t OpenSocket(void* /*unused*/, curlsocktype /*purpose*/, curl_sockaddr* address) {
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
 
 }  // namespace
 
@@ -88,11 +96,13 @@ absl::Status HttpPoster::SetUp(const SignalConfig& config, Form form) {
   options.Set(CURLOPT_URL, config.url.c_str());
   options.SetIfKnown(CURLOPT_PROTOCOLS_STR, "http,https");  // the URL was checked, and redirects are off
   options.Set(CURLOPT_FOLLOWLOCATION, 0L);
+  if (!EnvironmentCounts()) options.Set(CURLOPT_PROXY, "");  // libcurl would look there
   options.Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   options.Set(CURLOPT_USERAGENT, ("OTel-OTLP-Exporter-Ferret/" + std::string(kVersion)).c_str());
   options.Set(CURLOPT_ACCEPT_ENCODING, "gzip");
   options.Set(CURLOPT_POST, 1L);
   options.Set(CURLOPT_NOSIGNAL, 1L);
+  options.Set(CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
   options.Set(CURLOPT_NOPROGRESS, 1L);
   options.Set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's are not the receiver's
   options.SetIfKnown(CURLOPT_QUICK_EXIT, 1L);         // leaves a name lookup that hangs to itself

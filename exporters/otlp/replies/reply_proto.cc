@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exporters/otlp/replies/wire_reader.h"
+#include "exporters/otlp/spans/wire_reader.h"
 
 namespace ferret::otlp {
 namespace {

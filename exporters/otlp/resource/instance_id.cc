@@ -31,7 +31,7 @@ std::string NameUuid(const std::array<uint8_t, 16>& name_space, std::string_view
 
 std::string InstanceId(const SessionInfo& info, const std::string& run_id) {
   const std::string& job = info.job_id.empty() ? run_id : info.job_id;
-  if (!info.has_rank) return NameUuid(kInstances, absl::StrCat(job, "/", info.host_name, "/", info.pid));
+  if (!info.has_rank || info.in_forked_child) return NameUuid(kInstances, absl::StrCat(job, "/", info.host_name, "/", info.pid));
   return NameUuid(kInstances, absl::StrCat(job, "/", info.rank, "/", std::max(info.restart_count, 0)));
 }
 

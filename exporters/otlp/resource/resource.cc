@@ -16,6 +16,7 @@
 #include "exporters/otlp/resource/instance_id.h"
 #include "exporters/otlp/resource/percent_decoding.h"
 #include "exporters/otlp/spans/span.h"
+#include "runtime/environment/process_environment.h"
 #include "runtime/text/json_text.h"
 #include "runtime/text/utf8_text.h"
 
@@ -105,7 +106,7 @@ ResourceEnvironment ReadResourceEnvironment(const GetEnv& getenv) {
 }
 
 GetEnv ProcessEnvironment() {
-  return [](const char* name) { return secure_getenv(name); };
+  return &EnvironmentVariable;
 }
 
 ResourceEnvironment ReadResourceEnvironment() { return ReadResourceEnvironment(ProcessEnvironment()); }

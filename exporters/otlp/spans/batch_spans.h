@@ -93,6 +93,9 @@ class BatchSpans {
     return span;
   }
 
+  // For a run that is gone on with: its carriers have numbers below.
+  void NumberCarriersFrom(uint64_t number) { carriers_ = number; }
+
   // At most kMostCarried, and at least one.
   Span AddInstants(const InstantEvent* from, size_t count) {
     return AddCarrier("Ferret Instants", from, count, [this](const InstantEvent& instant) {
@@ -117,6 +120,7 @@ class BatchSpans {
     };
     count("ferret.events", events);
     count("ferret.events_built", progress.events_built);
+    if (progress.events_discarded > 0) count("ferret.events_discarded", progress.events_discarded);
     for (size_t i = 0; i < kLossReasonCount; ++i) {
       const LossReason reason = static_cast<LossReason>(i);
       if (progress.lost[reason] != 0) count(absl::StrCat("ferret.lost.", LossReasonText(reason)), progress.lost[reason]);

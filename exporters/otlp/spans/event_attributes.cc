@@ -16,14 +16,13 @@
 #include "ferret/internal/detail_format.h"
 #include "runtime/events/detail_reader.h"
 #include "runtime/events/value_text.h"
+#include "runtime/export/step_event.h"
 #include "runtime/text/utf8_text.h"
 
 namespace ferret::otlp {
 namespace {
 
 using ferret::internal::DetailKind;
-
-constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 std::string KeyWith(std::string_view prefix, std::string_view name) {
   std::string key(prefix);
@@ -175,11 +174,9 @@ void DescribeDetails(const FunctionEvent& event, Attributes* out) {
   const EventDetails& details = *event.details;
   if (!details.trace_name.empty()) {
     const std::string_view name = details.trace_name;
-    uint64_t step = 0;
-    const bool is_step = name.substr(0, kStepPrefix.size()) == kStepPrefix &&
-                         absl::SimpleAtoi(absl::string_view(name.data(), name.size()).substr(kStepPrefix.size()), &step);
-    if (is_step && step <= static_cast<uint64_t>(INT64_MAX)) {
-      out->Int("ferret.step", static_cast<int64_t>(step));
+    int64_t step = 0;
+    if (StepNumber(name, &step)) {
+      out->Int("ferret.step", step);
     } else if (name != event.name) {
       out->Text("ferret.trace_name", name);
     }

@@ -21,15 +21,22 @@ namespace ferret::otlp {
 template <typename Moment>
 class HeldMoments {
  public:
-  void Add(const std::vector<Moment>& moments, size_t room) {
+  // `batch` is the one that they came with.
+  void Add(const std::vector<Moment>& moments, size_t room, uint64_t batch) {
     const size_t fits = std::min(moments.size(), room > bytes() ? (room - bytes()) / sizeof(Moment) : 0);
     moments_.insert(moments_.end(), moments.begin(), moments.begin() + static_cast<std::ptrdiff_t>(fits));
     for (size_t i = moments_.size() - fits; i < moments_.size(); ++i) KeepName(&moments_[i]);
     cut_ += moments.size() - fits;
+    if (fits == 0) return;
+    int64_t latest_ns = INT64_MIN;
+    for (size_t i = moments_.size() - fits; i < moments_.size(); ++i) latest_ns = std::max(latest_ns, moments_[i].time_ns);
+    batches_.push_back({batch, latest_ns});
   }
 
   size_t bytes() const { return moments_.size() * sizeof(Moment) + name_bytes_; }
   bool empty() const { return moments_.empty(); }
+  // The oldest batch that some may be of; not empty().
+  uint64_t oldest_batch() const { return batches_.front().batch; }
   // That found no room.
   uint64_t cut() const { return cut_; }
 
@@ -38,7 +45,7 @@ class HeldMoments {
     const size_t half = (moments_.size() + 1) / 2;
     moments_.erase(moments_.begin(), moments_.begin() + static_cast<std::ptrdiff_t>(half));
     cut_ += half;
-    if (moments_.empty()) ForgetNames();
+    Forget();
   }
 
   // Takes those before `end_ns`. Calls `emit` with runs of at most `most` of them that are all in one step, as `step_of` says.
@@ -54,7 +61,7 @@ class HeldMoments {
       from = to;
     }
     moments_.erase(moments_.begin(), later);
-    if (moments_.empty()) ForgetNames();
+    Forget();
   }
 
  private:
@@ -66,12 +73,23 @@ class HeldMoments {
     instant->name = names_.back();
   }
   void KeepName(MemoryEvent*) {}
-  void ForgetNames() {
+  // What nothing is left of.
+  void Forget() {
+    int64_t earliest_ns = INT64_MAX;
+    for (const Moment& moment : moments_) earliest_ns = std::min(earliest_ns, moment.time_ns);
+    while (!batches_.empty() && (moments_.empty() || batches_.front().latest_ns < earliest_ns)) batches_.pop_front();
+    if (!moments_.empty()) return;
     names_.clear();
     name_bytes_ = 0;
   }
 
+  struct Batch {
+    uint64_t batch;
+    int64_t latest_ns;
+  };
+
   std::vector<Moment> moments_;
+  std::deque<Batch> batches_;
   std::deque<std::string> names_;  // where what is added at the end moves nothing
   size_t name_bytes_ = 0;
   uint64_t cut_ = 0;

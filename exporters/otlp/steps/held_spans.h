@@ -32,6 +32,7 @@ struct HeldSpan {
   DurationSeries::Id series;  // of its durations
   uint32_t events = 1;        // that it shows: more if it carries moments
   uint32_t size = 0;
+  uint64_t batch = 0;         // that it came with
   char* bytes = nullptr;
 };
 
@@ -53,6 +54,8 @@ class HeldSpans {
 
   std::vector<HeldSpan>& spans() { return spans_; }
   bool empty() const { return spans_.empty(); }
+  // In the order in which they were added.
+  const HeldSpan& front() const { return spans_.front(); }
   size_t bytes() const { return used_bytes_ + spans_.size() * sizeof(HeldSpan); }
 
   void Clear() {

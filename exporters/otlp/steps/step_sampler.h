@@ -6,14 +6,12 @@
 #ifndef FERRET_EXPORTERS_OTLP_STEPS_STEP_SAMPLER_H_
 #define FERRET_EXPORTERS_OTLP_STEPS_STEP_SAMPLER_H_
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "exporters/otlp/config/otlp_config.h"
+#include "runtime/export/recent_durations.h"
 
 namespace ferret::otlp {
 
@@ -23,8 +21,8 @@ class StepSampler {
 
   // Why the step's detail is sent ("every", "window", "slow", "all"); empty if it is not.
   std::string_view Decide(int64_t number, int64_t duration_ns) {
-    const bool slow = IsSlow(duration_ns);
-    recent_[seen_++ % kRecent] = duration_ns;
+    const bool slow = config_.slow > 0 && recent_.IsSlow(duration_ns, config_.slow);
+    recent_.Add(duration_ns);
     if (config_.detail == Detail::kNone) return "";
     if (config_.detail == Detail::kAll) return "all";
     if (config_.every > 0 && IsFirstOfItsKind(number)) return "every";
@@ -39,21 +37,8 @@ class StepSampler {
     return std::exchange(kind_, kind) != kind;
   }
 
-  // The median is one of so many steps; of fewer than the first few nothing can be said.
-  static constexpr size_t kRecent = 101;
-  static constexpr size_t kFewest = 10;
-
-  bool IsSlow(int64_t duration_ns) const {
-    if (config_.slow <= 0 || seen_ < kFewest) return false;
-    std::array<int64_t, kRecent> sorted = recent_;
-    const size_t count = std::min(seen_, kRecent);
-    std::nth_element(sorted.begin(), sorted.begin() + count / 2, sorted.begin() + count);
-    return static_cast<double>(duration_ns) > config_.slow * static_cast<double>(sorted[count / 2]);
-  }
-
   const SamplingConfig config_;
-  std::array<int64_t, kRecent> recent_{};
-  size_t seen_ = 0;
+  RecentDurations recent_;
   int64_t kind_ = -1;
 };
 

@@ -35,7 +35,6 @@
 #include "exporters/otlp/spans/batch_spans.h"
 #include "exporters/otlp/spans/span.h"
 #include "exporters/otlp/spans/span_ids.h"
-#include "exporters/otlp/spans/step_event.h"
 #include "exporters/otlp/steps/held_moments.h"
 #include "exporters/otlp/steps/held_spans.h"
 #include "exporters/otlp/steps/span_output.h"
@@ -44,6 +43,7 @@
 #include "exporters/otlp/steps/step_root.h"
 #include "exporters/otlp/steps/step_sampler.h"
 #include "runtime/export/runner_clock.h"
+#include "runtime/export/step_event.h"
 
 namespace ferret::otlp {
 
@@ -106,6 +106,7 @@ class StepTraces {
   // Names of threads. First of all for each batch.
   void Note(const EventBatch& batch, RunnerClock::Time now) {
     now_ = now;
+    batch_ = std::max(batch_, batch.sequence);  // mere notices of threads have none
     spans_.Note(batch);
     if (!pending_.empty() && now_ - pending_.front().came >= kSettled) FinishSteps(now_ - kSettled / 2);
     output_.SendIfDue(now_);
@@ -114,7 +115,7 @@ class StepTraces {
   void AddEvent(const FunctionEvent& event, const DurationSeries::Id& series) {
     int64_t number = 0;
     if (IsStep(event, &number)) {
-      pending_.push_back({event.id, event.start_ns, event.end_ns, number, event.device_resource_id, now_});
+      pending_.push_back({event.id, event.start_ns, event.end_ns, number, event.device_resource_id, now_, batch_});
       return;
     }
     phases_.Note(event);
@@ -127,6 +128,7 @@ class StepTraces {
     HeldSpan held = Held(span);
     if (event.details != nullptr && event.details->launch != nullptr) held.time_ns = event.details->launch->start_ns;
     held.series = series;
+    held.batch = batch_;
     Hold(held, one_.last());
   }
 
@@ -139,8 +141,8 @@ class StepTraces {
     while (losses_.size() > kMostLosses) losses_.pop_front();
     if (sampling_.detail == Detail::kNone || (batch.instants.empty() && batch.memory.empty())) return;
     EnsureRoom(batch.instants.size() * sizeof(InstantEvent) + batch.memory.size() * sizeof(MemoryEvent));
-    instants_.Add(batch.instants, instants_.bytes() + Room());
-    memory_.Add(batch.memory, memory_.bytes() + Room());
+    instants_.Add(batch.instants, instants_.bytes() + Room(), batch_);
+    memory_.Add(batch.memory, memory_.bytes() + Room(), batch_);
     PlaceMoments(past_.end_ns());  // those that are late
   }
 
@@ -155,6 +157,18 @@ class StepTraces {
   bool waits() const {
     return !pending_.empty() || !output_.empty() || (!has_steps() && !(held_.empty() && instants_.empty() && memory_.empty()));
   }
+
+  // Nothing of the batches up to this one waits for its step. `in_output`: the latest of it is in a request that is not
+  // full.
+  uint64_t through() const {
+    uint64_t oldest = batch_ + 1;
+    if (!held_.empty()) oldest = std::min(oldest, held_.front().batch);
+    if (!pending_.empty()) oldest = std::min(oldest, pending_.front().batch);
+    if (!instants_.empty()) oldest = std::min(oldest, instants_.oldest_batch());
+    if (!memory_.empty()) oldest = std::min(oldest, memory_.oldest_batch());
+    return oldest > 0 ? oldest - 1 : 0;  // a batch without a number has 0
+  }
+  bool in_output() const { return !output_.empty(); }
 
   // For a program that has no steps: what waits is outside of them.
   bool has_steps() const { return steps_ > 0 || !pending_.empty(); }
@@ -187,6 +201,7 @@ class StepTraces {
     int64_t number = 0;
     int32_t os_tid = 0;
     RunnerClock::Time came;
+    uint64_t batch = 0;
   };
   struct Loss {
     int64_t time_ns;
@@ -425,6 +440,7 @@ class StepTraces {
   StepHistory past_;
   std::deque<Loss> losses_;
   RunnerClock::Time now_;
+  uint64_t batch_ = 0;  // that comes
   int64_t sent_early_until_ns_ = INT64_MIN;  // with Detail::kAll, of a step that was too large
   uint64_t steps_ = 0;
   uint64_t outside_bytes_ = 0;

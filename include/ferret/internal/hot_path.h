@@ -29,6 +29,16 @@
 #define FERRET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define FERRET_COLD __attribute__((cold, noinline))
 
+// How t_writer is reached. Initial-exec is one load, but has the loader find room for a library's thread-local data when
+// it is loaded, which a process that has loaded hundreds of libraries may have used up ("cannot allocate memory in static
+// TLS block"). With this macro, in the library and in what is compiled against it, there is always room, and a scope costs
+// a call or two more; a thread's first record must then not be a signal handler's.
+#if defined(FERRET_GLOBAL_DYNAMIC_TLS)
+#define FERRET_TLS_MODEL __attribute__((tls_model("global-dynamic")))
+#else
+#define FERRET_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#endif
+
 namespace ferret::internal {
 
 // What every recording thread reads and only start, stop, fork and adapters write: a cache line of its own.
@@ -50,6 +60,9 @@ enum WantBits : uint32_t {
   kWantCudaOps = 32,
 };
 extern FERRET_EXPORT_SYMBOL Switch g_switch;
+
+// The epoch of a forked child that is to record: nobody is attached to it, and the first record starts a session.
+inline constexpr uint32_t kEpochOfNewChild = ~uint32_t{0} - 3;
 
 // What a Writer stands for. Only kLive has a chunk; the others are shared constants that t_writer may point to.
 enum class WriterKind : uint8_t { kNone, kCreating, kLive, kExited, kSuppressed, kRefused };
@@ -89,8 +102,8 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free, "handlers and mapped f
 inline constexpr std::ptrdiff_t kWriteOffsetPlace = 40;
 inline constexpr uint64_t kNextHandle = uint64_t{2} << 32;
 
-// Trivial and initial-exec: one load from the thread pointer, no guard, nothing to destroy. Never null.
-extern FERRET_EXPORT_SYMBOL __thread Writer* t_writer __attribute__((tls_model("initial-exec")));
+// Trivial: no guard, nothing to destroy. Never null.
+extern FERRET_EXPORT_SYMBOL __thread Writer* t_writer FERRET_TLS_MODEL;
 
 // What a begin returns and the end needs: the end's header word, 0 when the begin was refused. A type of its own, so
 // that it is not cut down to 32 bits by accident.
@@ -196,7 +209,7 @@ inline ScopeEnd BeginOp(uint64_t header, uint32_t epoch, const OpFields& op) {
 }
 
 // Ends a scope of this thread. The gate needs no look: a begin that found it closed was refused, and a thread that has
-// exited, or is a forked child, has no room. In a later session, or after its end, the drain ignores the record.
+// exited, or is new in a forked child, has no room. In a later session, or after its end, the drain ignores the record.
 inline void EndScope(ScopeEnd end) {
   if (!end) return;
   Writer* const w = t_writer;

@@ -79,6 +79,9 @@ enum RecordFlags : uint8_t {
   kEndsStep = 32,
   // A `ProfilerStep#N` annotation that the program made itself: a step that ends inside needs no slice.
   kMarksStep = 64,
+  // Written into a record that was read, in a crash file only: another thread's record has ended the scope, everybody has
+  // it, and that record is gone.
+  kEndedElsewhere = 128,
 };
 
 inline constexpr uint32_t kBeginBytes = 16;

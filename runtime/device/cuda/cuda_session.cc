@@ -137,7 +137,7 @@ void CudaSession::Submit(std::vector<SubmittedPair>* pairs) {
 
 DeviceOutput CudaSession::Take() { return thread() == nullptr ? DeviceOutput() : thread()->Take(); }
 
-// Once: by the time that the last user of this session is gone, another one may be on.
+// Once: by the time that its last user is gone, the next recording may be on.
 void CudaSession::TurnOff() {
   std::lock_guard<std::mutex> lock(start_mutex_);
   if (turned_off_) return;
@@ -159,10 +159,18 @@ PairTracker::Counts CudaSession::counts() const {
   return thread() == nullptr ? PairTracker::Counts() : thread()->counts();
 }
 
+void CudaSession::PrepareForFork() {
+  CudaSwitch::Global();
+  CudaTimer::Global();
+  TheAtExit();
+}
+
 void CudaSession::AfterForkInChild() {
   CudaSwitch& cuda = CudaSwitch::Global();
   cuda.forked.store(true, std::memory_order_relaxed);
   cuda.state.store(CudaState::kOff, std::memory_order_relaxed);
+  // Scopes that the parent timed are none of the child's sessions'.
+  cuda.session.fetch_add(1, std::memory_order_relaxed);
   // Other threads, which are not here, may have held them.
   new (&TheAtExit().mutex) std::mutex;
   CudaTimer::Global().AfterForkInChild();

@@ -61,6 +61,7 @@ class CudaSession final : public DevicePort {
   PairTracker::Counts counts() const;
 
   // In a forked child: nothing of CUDA works there.
+  static void PrepareForFork();
   static void AfterForkInChild();
   // What became of looking for the driver, in one line; empty if nobody has asked yet.
   static std::string StatusText();

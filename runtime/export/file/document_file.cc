@@ -58,16 +58,16 @@ bool DocumentFile::InOwnProcess() const { return getpid() == owner_; }
 absl::Status DocumentFile::Append(std::string_view piece, std::string_view tail) {
   if (!InOwnProcess()) return absl::FailedPreconditionError("a forked child does not write its parent's file");
   text_bytes_ += piece.size();
-  if (!gzip_) return file_->Append(piece, tail);
+  if (!gzip_) return Named(file_->Append(piece, tail));
   absl::Status status = gzip_->Encode(piece, &encoded_);
   if (!status.ok()) return status;
   gzip_->EncodeTail(tail, &encoded_tail_);
-  return file_->Append(encoded_, encoded_tail_);
+  return Named(file_->Append(encoded_, encoded_tail_));
 }
 
 absl::Status DocumentFile::Retry() {
   if (!InOwnProcess()) return absl::FailedPreconditionError("a forked child does not write its parent's file");
-  return file_->Retry();
+  return Named(file_->Retry());
 }
 
 absl::Status DocumentFile::Finish(std::string_view tail) {
@@ -79,15 +79,32 @@ absl::Status DocumentFile::Finish(std::string_view tail) {
   } else {
     status = file_->Finish(tail);
   }
-  if (!status.ok() || claim_ == nullptr) return status;
+  if (!status.ok() || claim_ == nullptr) return Named(status);
   return claim_->Publish(run_id_);
 }
 
 absl::Status DocumentFile::FinishWithoutBacklog(std::string_view tail) {
-  file_->GiveUp();
-  if (!gzip_) return Finish(tail);
   if (!InOwnProcess()) return absl::FailedPreconditionError("a forked child does not write its parent's file");
-  return claim_ == nullptr ? absl::OkStatus() : claim_->Publish(run_id_);
+  const bool had_backlog = file_->backlog_pieces() > 0;
+  file_->GiveUp();
+  if (!file_->has_pieces()) return Named(absl::UnavailableError("nothing could be written"));
+  absl::Status status;
+  if (!gzip_ || !had_backlog) status = Finish(tail);
+  if (absl::IsDataLoss(status) || claim_ == nullptr) return status;
+  status.Update(claim_->Publish(run_id_));
+  return status;
+}
+
+void DocumentFile::Discard() {
+  if (!InOwnProcess()) return;
+  file_->GiveUp();
+  // The claim takes an empty file away.
+  if (claim_ != nullptr) (void)ftruncate(claim_->fd(), 0);
+}
+
+absl::Status DocumentFile::Named(const absl::Status& status) const {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(is_stream() ? path_ : temporary_path(), ": ", status.message()));
 }
 
 }  // namespace ferret

@@ -49,9 +49,12 @@ class DocumentFile {
   absl::Status Retry();
   // Closes the document and puts it in place. Can be called again after an error.
   absl::Status Finish(std::string_view tail);
-  // The same without what waits in memory. A gzipped document then keeps the tail that it has: another one would have to
-  // fit what was given up.
+  // The same without what waits in memory. A gzipped document then keeps the tail that it has, as another one would have to
+  // fit what was given up; so does one whose tail cannot be written, which is an error, but the document is put in place.
+  // One of which nothing was written is not.
   absl::Status FinishWithoutBacklog(std::string_view tail);
+  // After DataLoss: the file is given up, nothing of it stays.
+  void Discard();
 
   size_t backlog_bytes() const { return file_->backlog_bytes(); }
   size_t backlog_pieces() const { return file_->backlog_pieces(); }
@@ -67,6 +70,8 @@ class DocumentFile {
  private:
   DocumentFile() = default;
   bool InOwnProcess() const;
+  // Says which file it is about.
+  absl::Status Named(const absl::Status& status) const;
 
   std::string path_;
   std::string run_id_;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,33 +23,50 @@ namespace ferret {
 namespace {
 
 constexpr int kMostNames = 1000;  // "-<pid>-2" and so on; far more than exporters in a process
+// How often a file may change under its name while it is being claimed. A few processes that end just now may do that, and
+// so does a file system that cannot say what is there.
+constexpr int kMostChanges = 100;
 
 // Descriptors that a forked child must not keep: a child that outlives this process would hold the lock on. Written by
 // Take and the destructor, read by the fork handler on the thread that forks; each slot is independent, so relaxed.
 constexpr int kMostClaims = 64;
-std::atomic<int> claimed_fds[kMostClaims];  // fd + 1, 0 = free
+// The owner's pid and the descriptor; 0 = free. The pid, since a fork handler that came earlier may have started a session
+// in the child, and what that one has claimed stays open.
+std::atomic<uint64_t> claimed_fds[kMostClaims];
+
+uint64_t Claimed(int fd) { return static_cast<uint64_t>(getpid()) << 32 | static_cast<uint32_t>(fd); }
 
 void CloseInChild() {
-  for (std::atomic<int>& slot : claimed_fds) {
-    const int value = slot.exchange(0, std::memory_order_relaxed);
-    if (value != 0) close(value - 1);
+  const uint64_t own = Claimed(0) >> 32;
+  for (std::atomic<uint64_t>& slot : claimed_fds) {
+    const uint64_t value = slot.load(std::memory_order_relaxed);
+    if (value == 0 || value >> 32 == own) continue;
+    slot.store(0, std::memory_order_relaxed);
+    close(static_cast<int>(value & UINT32_MAX));
   }
 }
 
+// When the library is loaded: an exporter's thread could wait for a fork in the middle of it, and the child then for a
+// thread that it does not have.
+[[gnu::constructor]] void RegisterForkHandler() { pthread_atfork(nullptr, nullptr, CloseInChild); }
+
 void RememberForFork(int fd) {
-  static const int registered = pthread_atfork(nullptr, nullptr, CloseInChild);
-  static_cast<void>(registered);
-  for (std::atomic<int>& slot : claimed_fds) {
-    int free_value = 0;
-    if (slot.compare_exchange_strong(free_value, fd + 1, std::memory_order_relaxed)) return;
+  for (std::atomic<uint64_t>& slot : claimed_fds) {
+    uint64_t free_value = 0;
+    if (slot.compare_exchange_strong(free_value, Claimed(fd), std::memory_order_relaxed)) return;
   }
 }
 
 void ForgetForFork(int fd) {
-  for (std::atomic<int>& slot : claimed_fds) {
-    int value = fd + 1;
+  for (std::atomic<uint64_t>& slot : claimed_fds) {
+    uint64_t value = Claimed(fd);
     if (slot.compare_exchange_strong(value, 0, std::memory_order_relaxed)) return;
   }
+}
+
+void Release(int fd) {
+  ForgetForFork(fd);
+  close(fd);
 }
 
 void MakeParents(const std::string& path) {
@@ -96,6 +114,14 @@ bool StillNamed(int fd, const std::string& name, struct stat* at_fd) {
          at_name.st_dev == at_fd->st_dev;
 }
 
+// The opposite, but not if the system cannot say.
+bool IsGone(int fd, const std::string& name) {
+  struct stat at_fd, at_name;
+  if (fstat(fd, &at_fd) != 0) return false;
+  if (stat(name.c_str(), &at_name) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return at_name.st_ino != at_fd.st_ino || at_name.st_dev != at_fd.st_dev;
+}
+
 int OpenForWriting(const std::string& name, int more_flags) {
   return open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more_flags, 0666);
 }
@@ -135,7 +161,8 @@ absl::StatusOr<std::unique_ptr<FileClaim>> FileClaim::Take(const std::string& pa
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
     const std::string name = Candidate(path, getpid(), attempt);
     const std::string temporary = name + ".tmp";
-    for (;;) {
+    for (int changes = 0;; ++changes) {
+      if (changes == kMostChanges) return absl::UnavailableError(absl::StrCat("cannot tell whose ", temporary, " is"));
       int fd = OpenForWriting(temporary, O_EXCL);
       const bool created = fd >= 0;
       if (!created && errno == EEXIST) fd = OpenForWriting(temporary, 0);
@@ -144,25 +171,25 @@ absl::StatusOr<std::unique_ptr<FileClaim>> FileClaim::Take(const std::string& pa
         fd = OpenForWriting(temporary, 0);
       }
       if (fd < 0) return FileError(errno, absl::StrCat("cannot create ", temporary));
+      // Before it is locked. Of a child that is forked just before this, or in the middle of Release, the lock is the
+      // child's too, until it has ended or executes a program.
+      RememberForFork(fd);
       if (TakeLock(fd, created) == Lock::kHeldByOther) {
-        close(fd);
+        Release(fd);
         break;
       }
       struct stat status;
       if (!StillNamed(fd, temporary, &status)) {
-        close(fd);
+        Release(fd);
         continue;
       }
       if (!S_ISREG(status.st_mode)) {
-        close(fd);
+        Release(fd);
         return absl::FailedPreconditionError(absl::StrCat(temporary, " exists and is not a regular file"));
       }
-      if (status.st_size == 0) {
-        RememberForFork(fd);
-        return std::unique_ptr<FileClaim>(new FileClaim(fd, name, path));
-      }
+      if (status.st_size == 0) return std::unique_ptr<FileClaim>(new FileClaim(fd, name, path));
       const absl::Status aside = SetAside(temporary, name, diagnostic);
-      close(fd);
+      Release(fd);
       if (!aside.ok()) return aside;
     }
   }
@@ -175,6 +202,10 @@ FileClaim::FileClaim(int fd, std::string path, std::string wanted)
 FileClaim::~FileClaim() {
   if (!IsOwner()) return;  // the descriptor was closed as the child started; its number may be another file's by now
   ForgetForFork(fd_);
+  // Before the lock is gone: whoever finds the name free may take it.
+  const std::string temporary = path_ + ".tmp";
+  struct stat status;
+  if (!published_ && StillNamed(fd_, temporary, &status) && status.st_size == 0) unlink(temporary.c_str());
   close(fd_);
 }
 
@@ -184,6 +215,9 @@ absl::Status FileClaim::Publish(const std::string& run_id) {
   if (!IsOwner()) return absl::FailedPreconditionError("a forked child does not write its parent's file");
   if (published_) return absl::OkStatus();
   const std::string temporary = path_ + ".tmp";
+  if (IsGone(fd_, temporary)) {
+    return absl::NotFoundError(absl::StrCat(temporary, " was moved or removed by somebody else"));
+  }
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
     // path_ first: it may have a pid in it already.
     const std::string name = attempt == 0 ? path_ : Candidate(wanted_, owner_, attempt);

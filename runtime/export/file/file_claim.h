@@ -36,7 +36,7 @@ class FileClaim {
   // Makes missing directories. `path` should be absolute if the program may change its directory.
   static absl::StatusOr<std::unique_ptr<FileClaim>> Take(const std::string& path, const DiagnosticFn& diagnostic);
 
-  // Leaves the .tmp file where it is unless Publish succeeded.
+  // Leaves the .tmp file where it is unless Publish succeeded, or it is empty.
   ~FileClaim();
   FileClaim(const FileClaim&) = delete;
   FileClaim& operator=(const FileClaim&) = delete;
@@ -47,7 +47,7 @@ class FileClaim {
   // False in a forked child.
   bool IsOwner() const;
 
-  // Renames the file into place, see above; path() is then where it is.
+  // Renames the file into place, see above; path() is then where it is. NotFound if somebody has moved or removed it.
   absl::Status Publish(const std::string& run_id);
 
  private:

@@ -5,22 +5,15 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/export/file/file_claim.h"
+#include "runtime/threads/never_destroyed.h"
 
 namespace ferret {
 namespace {
 
-sigset_t WriteSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGPIPE);
-  sigaddset(&set, SIGXFSZ);
-  return set;
-}
+NeverDestroyed<FileIo> g_system;
 
 }  // namespace
 
@@ -32,9 +25,10 @@ ssize_t FileIo::Write(int fd, const char* data, size_t size) { return write(fd, 
 
 int FileIo::Truncate(int fd, int64_t size) { return ftruncate(fd, size); }
 
+int FileIo::Stat(int fd, struct stat* status) { return fstat(fd, status); }
+
 FileIo& SystemFileIo() {
-  static FileIo* const io = new FileIo;  // leaked, as everything that a late exporter may need
-  return *io;
+  return g_system.object;
 }
 
 absl::Status PWriteAll(FileIo& io, int fd, std::string_view data, int64_t offset, size_t* written) {
@@ -72,31 +66,17 @@ absl::Status WriteAll(FileIo& io, int fd, std::string_view data, size_t* written
   return absl::OkStatus();
 }
 
-WriteSignalGuard::WriteSignalGuard() {
-  const sigset_t wanted = WriteSignals();
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &wanted, &before);
-  block_pipe_ = sigismember(&before, SIGPIPE) == 0;
-  block_size_ = sigismember(&before, SIGXFSZ) == 0;
+FileWatch::FileWatch(FileIo& io, int fd) : io_(io), fd_(fd) {
+  struct stat status;
+  has_names_ = io_.Stat(fd_, &status) == 0 && status.st_nlink > 0;
 }
 
-WriteSignalGuard::~WriteSignalGuard() {
-  if (!block_pipe_ && !block_size_) return;
-  const int error = errno;
-  sigset_t mine;
-  sigemptyset(&mine);
-  if (block_pipe_) sigaddset(&mine, SIGPIPE);
-  if (block_size_) sigaddset(&mine, SIGXFSZ);
-  // Both are sent to the thread that wrote, so a pending one is ours to take, before it would be delivered.
-  sigset_t pending;
-  sigpending(&pending);
-  if (sigismember(&pending, SIGPIPE) != 0 || sigismember(&pending, SIGXFSZ) != 0) {
-    const timespec none = {0, 0};
-    while (sigtimedwait(&mine, nullptr, &none) > 0) {
-    }
-  }
-  pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
-  errno = error;
+absl::Status FileWatch::Check(int64_t size) const {
+  struct stat status;
+  if (io_.Stat(fd_, &status) != 0) return absl::OkStatus();
+  if (has_names_ && status.st_nlink == 0) return absl::DataLossError("was removed by somebody else; what was in it is lost");
+  if (status.st_size < size) return absl::DataLossError("was cut short by somebody else; what was in it is lost");
+  return absl::OkStatus();
 }
 
 }  // namespace ferret

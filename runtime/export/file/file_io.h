@@ -6,6 +6,7 @@
 #ifndef FERRET_RUNTIME_EXPORT_FILE_FILE_IO_H_
 #define FERRET_RUNTIME_EXPORT_FILE_FILE_IO_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -13,16 +14,19 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/threads/write_signal_guard.h"
 
 namespace ferret {
 
 // As the system calls: -1 and errno on failure, and a short count is possible.
 class FileIo {
  public:
+  constexpr FileIo() = default;
   virtual ~FileIo() = default;
   virtual ssize_t PWrite(int fd, const char* data, size_t size, int64_t offset);
   virtual ssize_t Write(int fd, const char* data, size_t size);
   virtual int Truncate(int fd, int64_t size);
+  virtual int Stat(int fd, struct stat* status);
 };
 
 FileIo& SystemFileIo();
@@ -33,18 +37,18 @@ absl::Status PWriteAll(FileIo& io, int fd, std::string_view data, int64_t offset
 // The same for what cannot seek. Waits up to a second when a non-blocking descriptor takes nothing.
 absl::Status WriteAll(FileIo& io, int fd, std::string_view data, size_t* written);
 
-// Keeps SIGPIPE and SIGXFSZ, which the kernel sends for a reader that went away or a file that grew over a limit and
-// which end a program by default, from the calling thread; the call fails with EPIPE or EFBIG all the same.
-class WriteSignalGuard {
+// Finds out whether somebody else has removed a regular file that is written to, or cut it short.
+class FileWatch {
  public:
-  WriteSignalGuard();
-  ~WriteSignalGuard();
-  WriteSignalGuard(const WriteSignalGuard&) = delete;
-  WriteSignalGuard& operator=(const WriteSignalGuard&) = delete;
+  // The file is there, and stays open.
+  FileWatch(FileIo& io, int fd);
+  // DataLoss if the file has no name any more, or is shorter than that. OK if the system does not say.
+  absl::Status Check(int64_t size) const;
 
  private:
-  bool block_pipe_;
-  bool block_size_;
+  FileIo& io_;
+  const int fd_;
+  bool has_names_ = false;  // there are file systems that do not count them
 };
 
 }  // namespace ferret

@@ -12,9 +12,12 @@
 // the file is extended by blanks, which JSON allows after the document, and then the tail moves: it is written at the
 // new end and the old one blanked. Between these two small writes, and only there, the file has two tails.
 
+#include <errno.h>
+
 #include <algorithm>
 #include <string>
 
+#include "runtime/export/file/file_claim.h"
 #include "runtime/export/file/growing_file.h"
 
 namespace ferret {
@@ -34,9 +37,11 @@ int64_t RoundUpToPage(int64_t size) {
 
 class GapFile final : public GrowingFile {
  public:
-  GapFile(int fd, FileIo& io) : fd_(fd), io_(io), blanks_(kPieceBytes, ' ') {}
+  GapFile(int fd, FileIo& io) : fd_(fd), io_(io), watch_(io, fd), blanks_(kPieceBytes, ' ') {}
 
  private:
+  absl::Status Check() const override { return watch_.Check(file_end_); }
+
   absl::Status Write(std::string_view piece, std::string_view tail) override {
     if (file_end_ == 0) return Start(piece, tail);
     if (body_end_ + Size(piece) > gap_end_ || Size(tail) > file_end_ - gap_end_) {
@@ -65,15 +70,16 @@ class GapFile final : public GrowingFile {
     size_t written;
     absl::Status status = PWriteAll(io_, fd_, tail, body_end_, &written);
     const int64_t end = body_end_ + Size(tail);
-    if (status.ok() && io_.Truncate(fd_, end) == 0) {
+    if (status.ok() && io_.Truncate(fd_, end) != 0) status = FileError(errno, "cannot write");
+    if (status.ok()) {
       gap_end_ = body_end_;
       file_end_ = end;
       tail_ = std::string(tail);
-      return absl::OkStatus();
+      return status;
     }
     Blank(body_end_, static_cast<int64_t>(written)).IgnoreError();
     PutTail(tail).IgnoreError();
-    return status.ok() ? absl::UnavailableError("cannot cut the file to its size") : status;
+    return status;
   }
 
   // In one write and, for a head of normal size, in one page: the file is empty or a document.
@@ -110,23 +116,27 @@ class GapFile final : public GrowingFile {
 
   absl::Status MoveTailTo(int64_t new_end, int64_t tail_room, std::string_view tail) {
     WriteSignalGuard guard;
+    absl::Status status;
+    size_t written;
+    // If all goes well, nothing but these two calls is done while there are two tails.
     const ssize_t put = io_.PWrite(fd_, tail.data(), tail.size(), new_end - Size(tail));
-    if (put == static_cast<ssize_t>(tail.size())) {
+    if (put != Size(tail)) status = PWriteAll(io_, fd_, tail, new_end - Size(tail), &written);
+    if (status.ok()) {
       const ssize_t blanked = tail_.size() <= blanks_.size()
                                   ? io_.PWrite(fd_, blanks_.data(), tail_.size(), file_end_ - Size(tail_))
                                   : -1;
-      if (blanked == static_cast<ssize_t>(tail_.size()) || Blank(file_end_ - Size(tail_), Size(tail_)).ok()) {
-        gap_end_ = new_end - tail_room;
-        file_end_ = new_end;
-        tail_ = std::string(tail);
-        return absl::OkStatus();
-      }
+      if (blanked != Size(tail_)) status = Blank(file_end_ - Size(tail_), Size(tail_));
     }
-    // Without the new tail the old one must be there, whole.
-    size_t written;
-    PWriteAll(io_, fd_, tail_, file_end_ - Size(tail_), &written).IgnoreError();
-    io_.Truncate(fd_, file_end_);
-    return absl::UnavailableError("cannot write the closing text");
+    if (!status.ok()) {
+      // Without the new tail the old one must be there, whole.
+      io_.Truncate(fd_, file_end_);
+      PWriteAll(io_, fd_, tail_, file_end_ - Size(tail_), &written).IgnoreError();
+      return status;
+    }
+    gap_end_ = new_end - tail_room;
+    file_end_ = new_end;
+    tail_ = std::string(tail);
+    return status;
   }
 
   absl::Status PutTail(std::string_view tail) {
@@ -163,6 +173,7 @@ class GapFile final : public GrowingFile {
 
   const int fd_;
   FileIo& io_;
+  const FileWatch watch_;
   const std::string blanks_;
   int64_t body_end_ = 0;
   int64_t gap_end_ = 0;

@@ -8,7 +8,9 @@ namespace ferret {
 absl::Status GrowingFile::Append(std::string_view piece, std::string_view tail) {
   absl::Status status = Retry();
   if (status.ok()) status = Write(piece, tail);
-  if (!status.ok()) {
+  if (status.ok()) {
+    has_pieces_ = true;
+  } else {
     backlog_.push_back({std::string(piece), std::string(tail)});
     backlog_bytes_ += piece.size() + tail.size();
   }
@@ -16,10 +18,12 @@ absl::Status GrowingFile::Append(std::string_view piece, std::string_view tail) 
 }
 
 absl::Status GrowingFile::Retry() {
+  if (absl::Status there = Check(); !there.ok()) return there;
   while (!backlog_.empty()) {
     const Piece& oldest = backlog_.front();
     absl::Status status = Write(oldest.bytes, oldest.tail);
     if (!status.ok()) return status;
+    has_pieces_ = true;
     backlog_bytes_ -= oldest.bytes.size() + oldest.tail.size();
     backlog_.pop_front();
   }
@@ -27,6 +31,7 @@ absl::Status GrowingFile::Retry() {
 }
 
 void GrowingFile::GiveUp() {
+  if (!backlog_.empty()) GivenUp();
   backlog_.clear();
   backlog_bytes_ = 0;
 }

@@ -45,7 +45,8 @@ class GrowingFile {
   virtual ~GrowingFile() = default;
 
   // Takes the piece over in any case. OK: it and the tail are in the file. Otherwise it waits in memory for Retry, and
-  // the file is the complete document that it was before.
+  // the file is the complete document that it was before; but after DataLoss that is gone (see FileWatch), and every further
+  // call says so.
   absl::Status Append(std::string_view piece, std::string_view tail);
   // Writes what waits, oldest first.
   absl::Status Retry();
@@ -53,11 +54,17 @@ class GrowingFile {
   size_t backlog_pieces() const { return backlog_.size(); }
   // Forgets what waits: the document ends with what is in the file.
   void GiveUp();
+  // Whether any piece is in the file: without one it is no document.
+  bool has_pieces() const { return has_pieces_; }
 
   // The last call: nothing but the body and this tail is left in the file.
   absl::Status Finish(std::string_view tail);
 
  protected:
+  // DataLoss if what was written is gone.
+  virtual absl::Status Check() const { return absl::OkStatus(); }
+  // Called when the piece whose Write failed last will not come again.
+  virtual void GivenUp() {}
   // All or nothing.
   virtual absl::Status Write(std::string_view piece, std::string_view tail) = 0;
   virtual absl::Status WriteLast(std::string_view tail) = 0;
@@ -69,6 +76,7 @@ class GrowingFile {
   };
   std::deque<Piece> backlog_;
   size_t backlog_bytes_ = 0;
+  bool has_pieces_ = false;
 };
 
 // `fd` stays the caller's and is an empty file.

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 
@@ -38,7 +39,8 @@ absl::Status CheckPathPattern(std::string_view pattern) {
     ++i;
     if (i == pattern.size() || std::string_view("prhtn%").find(pattern[i]) == std::string_view::npos) {
       return absl::InvalidArgumentError(
-          absl::StrCat("target \"", std::string(pattern), "\" contains \"%", std::string(pattern.substr(i, 1)),
+          absl::StrCat("target \"", absl::Utf8SafeCHexEscape(std::string(pattern)), "\" contains \"%",
+                       absl::CHexEscape(std::string(pattern.substr(i, 1))),
                        "\"; allowed are %p (process id), %r (rank), %h (host), %t (start time), %n (part number), %%"));
     }
   }
@@ -77,12 +79,22 @@ std::string ExpandPath(std::string_view pattern, const PathContext& context) {
       case 't':
         path += absl::FormatTime("%Y%m%dT%H%M%SZ", absl::FromUnixNanos(context.start_ns), absl::UTCTimeZone());
         break;
-      case 'n': absl::StrAppend(&path, context.part); break;
+      case 'n':
+        path += context.label;
+        if (!context.label.empty() && context.split) path += '-';
+        if (context.label.empty() || context.split) absl::StrAppend(&path, context.part);
+        break;
       default: path += pattern[i];
     }
   }
   if (context.has_rank && !HasPattern(pattern, 'p') && !HasPattern(pattern, 'r')) {
     path = InsertBeforeExtension(path, absl::StrCat("-rank", context.rank));
+  }
+  if (!context.label.empty() && !HasPattern(pattern, 'n')) {
+    path = InsertBeforeExtension(path, absl::StrCat("-", context.label));
+  }
+  if (context.in_forked_child && !HasPattern(pattern, 'p')) {
+    path = InsertBeforeExtension(path, absl::StrCat("-", context.pid));
   }
   if (context.split && !HasPattern(pattern, 'n')) {
     path = InsertBeforeExtension(path, absl::StrCat("-part", context.part));

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/environment/process_environment.h"
+
 namespace ferret {
 namespace {
 
@@ -26,7 +28,7 @@ bool IsRunId(std::string_view text) {
 }
 
 std::string MakeRunId() {
-  const char* inherited = getenv(kRunIdVariable);
+  const char* inherited = EnvironmentVariable(kRunIdVariable);
   if (inherited != nullptr && IsRunId(inherited)) return inherited;
   uint64_t bits = 0;
   if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits)) {
@@ -50,7 +52,7 @@ const std::string& RunId() {
 }
 
 void PublishRunId() {
-  const char* inherited = getenv(kRunIdVariable);
+  const char* inherited = EnvironmentVariable(kRunIdVariable);
   if (inherited == nullptr || !IsRunId(inherited)) setenv(kRunIdVariable, RunId().c_str(), 1);
 }
 

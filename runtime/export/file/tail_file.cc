@@ -10,9 +10,11 @@ namespace {
 
 class TailFile final : public GrowingFile {
  public:
-  TailFile(int fd, FileIo& io) : fd_(fd), io_(io) {}
+  TailFile(int fd, FileIo& io) : fd_(fd), io_(io), watch_(io, fd) {}
 
  private:
+  absl::Status Check() const override { return watch_.Check(body_end_ + static_cast<int64_t>(tail_.size())); }
+
   absl::Status Write(std::string_view piece, std::string_view tail) override {
     if (piece.empty() && tail == tail_) return absl::OkStatus();
     image_.assign(piece);
@@ -36,6 +38,7 @@ class TailFile final : public GrowingFile {
 
   const int fd_;
   FileIo& io_;
+  const FileWatch watch_;
   int64_t body_end_ = 0;
   std::string tail_;
   std::string image_;
@@ -46,8 +49,12 @@ class StreamFile final : public GrowingFile {
   StreamFile(int fd, FileIo& io) : fd_(fd), io_(io) {}
 
  private:
+  // Nothing can follow half a piece.
+  void GivenUp() override { is_broken_ = taken_ > 0; }
+
   // A pipe may take part of a piece and then nothing; what it took is left out when the piece is tried again.
   absl::Status Write(std::string_view piece, std::string_view) override {
+    if (is_broken_) return absl::UnavailableError("cannot write: the last piece was taken in part only");
     piece.remove_prefix(taken_);
     size_t written;
     absl::Status status = WriteAll(io_, fd_, piece, &written);
@@ -60,6 +67,7 @@ class StreamFile final : public GrowingFile {
   const int fd_;
   FileIo& io_;
   size_t taken_ = 0;
+  bool is_broken_ = false;
 };
 
 }  // namespace

@@ -21,13 +21,25 @@
 namespace ferret::internal {
 
 class ClockMap;
-class BatchSink;
+
+class BatchSink {
+ public:
+  void WantSettled() {}
+};
 
 struct ThreadTrace {
   std::deque<Chunk*> chunks;
   uint32_t readable = 0;
   bool front_sealed = false;
   bool exited = false;
+  // Of crash files.
+  struct HeldChunk {};
+  std::deque<HeldChunk> held;
+  bool advanced = false;
+  uint32_t crash_slot = 0;
+  uint32_t thread = 0;
+  int32_t os_tid = 0;
+  std::string name;
 
   uint32_t next_sequence = 0;
   std::vector<uint64_t> words;
@@ -48,7 +60,9 @@ class DeviceLinker {
 
 class EventBuilder {
  public:
-  struct Config {};
+  struct Config {
+    size_t batch_events = 1024;
+  };
   EventBuilder(const Config&, const ClockMap*, BatchSink*) {}
 
   ThreadTrace& TraceOf(const Chunk& chunk) {
@@ -59,6 +73,12 @@ class EventBuilder {
     }
     return trace;
   }
+  bool numbers_chunks() const { return false; }
+  void NumberScopes(ThreadTrace&, Chunk*) {}
+  uint64_t BatchNumber() const { return 1; }
+  uint64_t steps() const { return 0; }
+  int64_t step_end_ns() const { return 0; }
+  size_t trace_count() const { return traces_.size(); }
   void EnterWindow(ThreadTrace&, uint32_t, bool) {}
   void Consume(ThreadTrace& trace, const char* from, const char* to) {
     for (; from + 8 <= to; from += 8) {
