@@ -111,6 +111,7 @@ absl::Status OtlpExporter::OpenDelivery(Signal signal) {
   options.least_cut_bytes = options_.least_cut_bytes;
   options.clock = clock_;
   options.diagnostic = options_.diagnostic;
+  options.on_thread_start = info_.on_thread_start;
   delivery = std::make_shared<otlp::Delivery>(
       std::make_unique<otlp::MeteredTransport>(*std::move(transport), operations_, clock_), std::move(options));
   return absl::OkStatus();

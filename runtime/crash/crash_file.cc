@@ -25,6 +25,7 @@
 #include "ferret/internal/record_format.h"
 #include "runtime/crash/process_stamp.h"
 #include "runtime/record/name_table.h"
+#include "runtime/threads/background_thread.h"
 
 namespace ferret::internal {
 namespace {
@@ -70,10 +71,17 @@ uint64_t ChunksThatFit(int fd, const CrashFile::Config& config) {
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     free = std::min<uint64_t>(free, limit.rlim_cur);
   }
-  return free <= rest ? 0 : std::min(config.chunks, (free - rest) / config.chunk_bytes);
+  if (free <= rest) return 0;
+  const uint64_t fitting = (free - rest) / config.chunk_bytes;
+  if (fitting >= config.chunks) return config.chunks;
+  // One of few sizes: a recorder is kept for each that there was.
+  const uint64_t unit = std::max<uint64_t>(1, config.chunks / 8);
+  return fitting < unit ? fitting : fitting / unit * unit;
 }
 
+// Some kernels give up, and all of the work with it, at every signal: a program's timer would keep them from ever ending.
 int Allocate(int fd, uint64_t bytes) {
+  const BlockSignalsForNewThread block;
   int error = 0;
   do {
     error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
@@ -111,7 +119,11 @@ int CreateFile(const std::string& directory, std::string* path) {
     if (access(path->c_str(), F_OK) == 0) continue;
     const std::string temporary = *path + ".tmp";
     const int fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && IsOurs(fd)) return fd;
+    if (fd >= 0 && IsOurs(fd)) {
+      // A process of another container, with the same number, may have renamed its own since.
+      if (access(path->c_str(), F_OK) != 0) return fd;
+      unlink(temporary.c_str());
+    }
     if (fd >= 0) {
       close(fd);
     } else if (errno != EEXIST) {
@@ -327,33 +339,40 @@ void CrashFile::GiveBlocksBack() {
   give(from, bytes_);
 }
 
-void CrashFile::AfterForkInChild() {
+bool CrashFile::AfterForkInChild() {
   CrashFile* const file = g_mapped.load(std::memory_order_acquire);
-  if (file == nullptr) return;
+  if (file == nullptr) return true;
   // Copied when written to, so the parent's file stays the parent's.
   constexpr int kProtection = PROT_READ | PROT_WRITE;
   const CrashHeader::Part names = file->header().parts[static_cast<size_t>(CrashPart::kNames)];
   const int fd = file->OpenAgain();
   const bool known = fd >= 0;
   const int flags = MAP_PRIVATE | MAP_FIXED | (known ? 0 : MAP_ANONYMOUS | MAP_NORESERVE);
+  bool own = true;
+  const auto map = [&](char* at, uint64_t size, uint64_t offset) {
+    own = mmap(at, size, kProtection, flags, fd, known ? static_cast<off_t>(offset) : 0) != MAP_FAILED && own;
+  };
   if (file->has_names_ && known) {
-    mmap(NameTable::Global().memory(), names.bytes, kProtection, flags, fd, static_cast<off_t>(names.offset));
+    map(NameTable::Global().memory(), names.bytes, names.offset);
   } else if (file->has_names_) {
     // The child may record, under names that it has from its parent.
     void* const copy = mmap(nullptr, names.bytes, kProtection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (copy != MAP_FAILED) {
-      std::memcpy(copy, NameTable::Global().memory(), names.bytes);
-      mremap(copy, names.bytes, names.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, NameTable::Global().memory());
+    own = copy != MAP_FAILED;
+    if (own) {
+      char* const at = NameTable::Global().memory();
+      std::memcpy(copy, at, names.bytes);
+      own = mremap(copy, names.bytes, names.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
     }
   }
   if (file->pool_ != nullptr) {
     const CrashHeader::Part chunks = file->header().parts[static_cast<size_t>(CrashPart::kChunks)];
-    mmap(file->pool_->memory(), chunks.bytes, kProtection, flags, fd, known ? static_cast<off_t>(chunks.offset) : 0);
+    map(file->pool_->memory(), chunks.bytes, chunks.offset);
   }
-  mmap(file->base_, file->bytes_, kProtection, flags, fd, 0);
+  map(file->base_, file->bytes_, 0);
   if (known) close(fd);
   if (file->IsOfThisFile(file->fd_)) close(file->fd_);
   g_mapped.store(nullptr, std::memory_order_relaxed);
+  return own;
 }
 
 }  // namespace ferret::internal

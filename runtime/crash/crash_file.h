@@ -86,8 +86,8 @@ class CrashFile {
   const std::string& path() const { return path_; }
 
   // In a forked child: what it has of its parent's files becomes its own memory, and nothing of the parent's lock stays.
-  // Safe after fork.
-  static void AfterForkInChild();
+  // False when there is no memory for that: the child may record nothing. Safe after fork.
+  static bool AfterForkInChild();
 
  private:
   CrashFile(int fd, std::string path, char* base, uint64_t bytes);

@@ -119,7 +119,7 @@ struct CrashHeader {
   uint32_t first_epoch;  // chunks of earlier epochs are older than the recording: threads were late with them
   uint32_t first_window;
   uint32_t reserved2;
-  // Of the drain. Relaxed: each is only ever too large for what it is used for.
+  // Of the drain. Relaxed: chunks and scopes name ids of their own, which a reader takes into account as well.
   std::atomic<uint64_t> next_id;    // ids of events below it may be in use
   std::atomic<uint64_t> next_flow;  // the same of arrows
   // Entries journal[begin % size … end % size) are in use. Release, end after the entry was written, begin after what
@@ -173,7 +173,8 @@ struct CrashThread {
   // 1 + the first block with the scopes that chunks which are gone left open, 0 if there are none. Release, after the
   // blocks were written; the chunk is recycled afterwards.
   std::atomic<uint32_t> carried;
-  uint32_t reserved;
+  // How many scopes that were open then were too many to be carried. Relaxed: it is only shown.
+  std::atomic<uint32_t> not_carried;
   char name[40];  // ends with 0
 };
 static_assert(sizeof(CrashThread) == 64, "layout is part of the format");
@@ -215,6 +216,10 @@ struct CarriedBlock {
   CarriedScope scopes[kScopes];  // outermost first
 };
 static_assert(sizeof(CarriedBlock) == 2048, "layout is part of the format");
+
+// Of one thread at most: neither takes it the blocks of all others, nor do many chunks that wait each hold a copy of
+// endlessly many scopes.
+inline constexpr size_t kMaxCarriedScopes = kCarriedBlocks / 16 * CarriedBlock::kScopes;
 
 // An exporter's output, as two versions of which `current` is the valid one.
 struct CrashOutput {

@@ -41,6 +41,7 @@ uint32_t CrashLog::AddThread(uint32_t thread, int32_t os_tid, std::string_view n
   entry.os_tid = os_tid;
   entry.position.store(0, std::memory_order_relaxed);
   entry.carried.store(0, std::memory_order_relaxed);
+  entry.not_carried.store(0, std::memory_order_relaxed);
   NameThread(slot, name);
   entry.thread.store(thread, std::memory_order_release);
   return slot;
@@ -97,7 +98,8 @@ void CrashLog::FreeBlocks(uint32_t first) {
   }
 }
 
-bool CrashLog::Carry(uint32_t slot, uint32_t thread, uint32_t after_sequence, const std::vector<CarriedScope>& scopes) {
+bool CrashLog::Carry(uint32_t slot, uint32_t thread, uint32_t after_sequence, const std::vector<CarriedScope>& scopes,
+                     size_t more) {
   if (slot == kNoSlot) return true;
   const size_t needed = (scopes.size() + CarriedBlock::kScopes - 1) / CarriedBlock::kScopes;
   if (needed > free_blocks_.size()) return false;
@@ -115,8 +117,19 @@ bool CrashLog::Carry(uint32_t slot, uint32_t thread, uint32_t after_sequence, co
     std::copy_n(scopes.begin() + static_cast<std::ptrdiff_t>(from), to.count, to.scopes);
     first = number;
   }
+  threads_[slot].not_carried.store(static_cast<uint32_t>(std::min<size_t>(more, UINT32_MAX)), std::memory_order_relaxed);
   FreeBlocks(threads_[slot].carried.exchange(first, std::memory_order_release));
   return true;
+}
+
+void CrashLog::CarryWhatFits(uint32_t slot, uint32_t thread, uint32_t after_sequence, std::vector<CarriedScope>* scopes,
+                             size_t more) {
+  const size_t room = free_blocks_.size() * CarriedBlock::kScopes;
+  if (scopes->size() > room) {
+    more += scopes->size() - room;
+    scopes->resize(room);
+  }
+  Carry(slot, thread, after_sequence, *scopes, more);
 }
 
 bool CrashLog::EndCarried(uint32_t slot, uint32_t handle) {

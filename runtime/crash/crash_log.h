@@ -45,9 +45,13 @@ class CrashLog {
   // Takes over what the journal has up to that batch.
   void Settle(uint64_t batch);
 
-  // The scopes that the thread had open at the end of that chunk, which is recycled next. False, with nothing changed,
-  // when there are no blocks left for them.
-  bool Carry(uint32_t slot, uint32_t thread, uint32_t after_sequence, const std::vector<CarriedScope>& scopes);
+  // The scopes that the thread had open at the end of that chunk, which is recycled next, and how many more of them there
+  // were. False, with nothing changed, when there are no blocks left for them.
+  bool Carry(uint32_t slot, uint32_t thread, uint32_t after_sequence, const std::vector<CarriedScope>& scopes,
+             size_t more = 0);
+  // The same with as many of them as there are blocks for.
+  void CarryWhatFits(uint32_t slot, uint32_t thread, uint32_t after_sequence, std::vector<CarriedScope>* scopes,
+                     size_t more);
   // A carried scope of the thread was ended by a record of another thread, which is recycled next. False if no such scope
   // is carried.
   bool EndCarried(uint32_t slot, uint32_t handle);

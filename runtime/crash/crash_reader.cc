@@ -196,6 +196,9 @@ std::vector<std::string> CrashContents::Notes() const {
   skipped(chunks_twice_, " chunks with the number of another one");
   skipped(scopes_bad_, " open scopes that cannot be");
   skipped(device_marks_, " marks on devices, which nobody timed");
+  if (scopes_not_kept_ != 0) {
+    notes.push_back(absl::StrCat("up to ", scopes_not_kept_, " open scopes were not kept: there were too many"));
+  }
   if (chunks_missing_ != 0) notes.push_back(absl::StrCat(chunks_missing_, " chunks are missing"));
   if (chunks_renumbered_ != 0) notes.push_back(absl::StrCat(chunks_renumbered_, " chunks have ids that others have, too"));
   if (names_.missing() != 0) notes.push_back(absl::StrCat(names_.missing(), " names were not found"));

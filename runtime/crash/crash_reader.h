@@ -154,6 +154,7 @@ class CrashContents {
   uint64_t bytes_skipped_ = 0;
   uint64_t device_marks_ = 0;
   uint64_t scopes_bad_ = 0;
+  uint64_t scopes_not_kept_ = 0;
 };
 
 }  // namespace ferret::internal

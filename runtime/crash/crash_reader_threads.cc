@@ -68,6 +68,7 @@ void CrashContents::ReadThread(const ThreadCopy& copy) {
   saved.name = TextOf(copy.name, sizeof(copy.name));
   saved.position = copy.position;
   saved.has_carried = !copy.carried.empty();
+  scopes_not_kept_ += copy.not_carried;
   if (saved.has_carried) saved.after_sequence = copy.carried[0].after_sequence;
   int64_t inner_id = 0;
   int64_t inner_start_ns = 0;

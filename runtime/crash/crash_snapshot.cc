@@ -79,6 +79,7 @@ bool ReadThread(std::string_view threads, std::string_view carried, uint64_t pla
   KeepOrder();
   copy->os_tid = Load<int32_t>(threads, place + offsetof(CrashThread, os_tid));
   copy->position = Load<uint64_t>(threads, place + offsetof(CrashThread, position));
+  copy->not_carried = Load<uint32_t>(threads, place + offsetof(CrashThread, not_carried));
   std::memcpy(copy->name, threads.data() + place + offsetof(CrashThread, name), sizeof(copy->name));
   // Blocks of a damaged file may name each other in a circle.
   const uint64_t blocks = carried.size() / sizeof(CarriedBlock);

@@ -46,6 +46,7 @@ struct ThreadCopy {
   uint64_t position = 0;
   char name[40] = {};
   std::vector<CarriedBlock> carried;
+  uint32_t not_carried = 0;
 };
 
 // `place` is that of an entry. False if it changed all the time.

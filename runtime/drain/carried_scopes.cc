@@ -42,11 +42,14 @@ void EventBuilder::NumberScopes(ThreadTrace& trace, Chunk* chunk) {
   trace.begins = chunk->begins;
 }
 
-std::vector<CarriedScope> EventBuilder::OpenScopes(const ThreadTrace& trace) const {
+std::vector<CarriedScope> EventBuilder::OpenScopes(const ThreadTrace& trace, size_t most) const {
   std::vector<CarriedScope> scopes;
-  scopes.reserve(trace.open.size() + trace.open_async.size());
-  for (const OpenScope& scope : trace.open) scopes.push_back(CarriedOf(scope, false));
-  for (const OpenScope& scope : trace.open_async) scopes.push_back(CarriedOf(scope, true));
+  scopes.reserve(std::min(most, trace.open.size() + trace.open_async.size()));
+  const auto add = [&](const std::vector<OpenScope>& open, bool is_async) {
+    for (size_t i = 0; i < open.size() && scopes.size() < most; ++i) scopes.push_back(CarriedOf(open[i], is_async));
+  };
+  add(trace.open, false);
+  add(trace.open_async, true);
   return scopes;
 }
 

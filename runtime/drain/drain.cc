@@ -186,9 +186,9 @@ uint64_t Drain::Pass(uint64_t now_ticks, bool deliver) {
 void Drain::Finish(uint64_t now_ticks) {
   finishing_ = true;
   Pass(now_ticks);
-  // Whoever has the batch in which everything is closed has everything.
-  if (log_ != nullptr) log_->SetLastBatch(builder_.BatchNumber());
   builder_.Finish(now_ticks);
+  // Whoever has the batch in which everything is closed has everything.
+  if (log_ != nullptr) log_->SetLastBatch(builder_.LastBatch());
   std::vector<Chunk*>& left = recorder_->leftover_chunks();
   left = std::move(stale_);
   builder_.ForEachTrace([&](ThreadTrace& trace) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/drain/drain.h"
 #include "runtime/drain/record_reader.h"
@@ -81,7 +82,9 @@ void Drain::Cut(bool even_if_small) {
 void Drain::Hold(ThreadTrace& trace, Chunk* chunk) {
   const bool remote_ends = trace.remote_ends != trace.remote_ends_held;
   trace.remote_ends_held = trace.remote_ends;
-  trace.held.push_back({chunk, builder_.LastBatch(), remote_ends, builder_.OpenScopes(trace),
+  std::vector<CarriedScope> open = builder_.OpenScopes(trace, kMaxCarriedScopes);
+  const size_t beyond = trace.open.size() + trace.open_async.size() - open.size();
+  trace.held.push_back({chunk, builder_.LastBatch(), remote_ends, std::move(open), beyond,
                         builder_.StepsAfter(trace, chunk->sequence)});
   // A pass over a full pool takes its time, in which threads may wait for chunks that could go.
   if (log_->Settled() != settled_) ReleaseHeldChunks();
@@ -105,8 +108,9 @@ void Drain::RecycleHeldChunks() {
 
 bool Drain::Release(ThreadTrace& trace, ThreadTrace::HeldChunk& held, uint64_t settled) {
   if (held.batch > settled) return false;
+  const bool low = recorder_->pool().RunningLow();
   // An end that came before its begin is still needed, unless the memory is needed more.
-  if (held.remote_ends && builder_.has_early_ends() && !recorder_->pool().RunningLow()) {
+  if (held.remote_ends && builder_.HasRecentEarlyEnds() && !low) {
     held.batch = builder_.LastBatch() + 1;
     return false;
   }
@@ -115,7 +119,12 @@ bool Drain::Release(ThreadTrace& trace, ThreadTrace::HeldChunk& held, uint64_t s
   log_->NameThread(trace.crash_slot, trace.name);
   // First: whoever finds that the scopes are carried takes the chunk for gone.
   if (held.steps) log_->Carry(*held.steps);
-  if (!log_->Carry(trace.crash_slot, trace.thread, held.chunk->sequence, held.open)) return false;
+  const uint32_t sequence = held.chunk->sequence;
+  if (!log_->Carry(trace.crash_slot, trace.thread, sequence, held.open, held.open_beyond)) {
+    // Others may give blocks back; but no chunk waits for that when threads wait for chunks.
+    if (!low) return false;
+    log_->CarryWhatFits(trace.crash_slot, trace.thread, sequence, &held.open, held.open_beyond);
+  }
   recorder_->pool().Recycle(held.chunk);
   return true;
 }

@@ -276,9 +276,10 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
   }
   if (!early_ends_.emplace(ScopeKey(thread, handle), now_ns).second) {
     ++unmatched_remote_ends_;
-  } else if (found != traces_.end()) {
-    ++found->second->early_ends;
+    return;
   }
+  latest_early_end_ns_ = std::max(latest_early_end_ns_, now_ns);
+  if (found != traces_.end()) ++found->second->early_ends;
 }
 
 // A scope that ends on another thread turns out to nest in nothing: what is and was inside of it moves one level out.

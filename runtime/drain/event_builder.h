@@ -80,13 +80,16 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   // The last batch that has anything of what was read, delivered or not.
   uint64_t LastBatch() const { return batch_->empty() && IsAtCut() ? batch_number_ - 1 : batch_number_; }
   int64_t next_id() const { return next_id_; }
-  // The scopes that are open, to be carried, outermost first; and the same, opened again.
-  std::vector<CarriedScope> OpenScopes(const ThreadTrace& trace) const;
+  // The scopes that are open, `most` of them, to be carried, outermost first; and the same, opened again.
+  std::vector<CarriedScope> OpenScopes(const ThreadTrace& trace, size_t most) const;
   void Reopen(ThreadTrace& trace, const CarriedScope& scope);
   // The same for the count of steps, if it is this thread's; at the end of a chunk.
   std::optional<CarriedSteps> StepsAfter(const ThreadTrace& trace, uint32_t sequence) const;
   void RestoreSteps(ThreadTrace& trace, const CarriedSteps& carried);
-  bool has_early_ends() const { return !early_ends_.empty(); }
+  // Whether ends wait for their begins, the last of which came not long ago: its begin may still come.
+  bool HasRecentEarlyEnds() const {
+    return !early_ends_.empty() && newest_ns_ - latest_early_end_ns_ < kLongestWaitOfEarlyEndsNs;
+  }
   size_t trace_count() const { return traces_.size(); }
   ThreadTrace* FindTrace(uint32_t thread) {
     const auto found = traces_.find(thread);
@@ -99,7 +102,10 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   void Remove(ThreadTrace& trace);
 
   // Every record with ticks below `ticks` has been consumed: links what waits for that.
-  void AdvanceTo(uint64_t ticks) { linker_.Advance(clock_->ToNs(ticks)); }
+  void AdvanceTo(uint64_t ticks) {
+    newest_ns_ = clock_->ToNs(ticks);
+    linker_.Advance(newest_ns_);
+  }
   // From here to the next AdvanceTo records of one thread are consumed, and no other thread has an unread one with
   // ticks below `ticks`.
   void ReadAloneTo(uint64_t ticks) { linker_.SetHorizon(clock_->ToNs(ticks)); }
@@ -136,6 +142,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
 
  private:
   using ScopeKey = std::pair<uint32_t, uint32_t>;  // thread, handle
+  static constexpr int64_t kLongestWaitOfEarlyEndsNs = 2'000'000'000;
 
   bool MustWait(const ThreadTrace& trace, uint32_t handle, int64_t end_ns) const;
   void DeliverIfFull(size_t size) {
@@ -194,6 +201,8 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   // Framework ids of threads, also of those that are gone: a backward op may name them. Filled only with an adapter.
   absl::flat_hash_map<uint32_t, uint32_t> framework_threads_;
   absl::flat_hash_map<ScopeKey, int64_t> early_ends_;  // ns
+  int64_t latest_early_end_ns_ = INT64_MIN;
+  int64_t newest_ns_ = INT64_MIN;  // up to which everything has been consumed
   int64_t next_id_;
   uint64_t batch_number_ = 1;
   uint64_t steps_ended_ = 0;

@@ -4,7 +4,7 @@
 // ThreadTrace: what the drain knows of one recording thread: its chunks in order, its open scopes, its identity.
 //
 // Drain thread only. Made when the first chunk of a thread arrives, gone when the thread has exited, all of its chunks
-// are read and none of its asynchronous scopes is open any more.
+// are read, none of its asynchronous scopes is open any more, and with a crash file none of its chunks waits.
 
 #ifndef FERRET_RUNTIME_DRAIN_THREAD_TRACE_H_
 #define FERRET_RUNTIME_DRAIN_THREAD_TRACE_H_
@@ -69,7 +69,8 @@ struct ThreadTrace {
     Chunk* chunk;
     uint64_t batch;    // the last one that has anything of it
     bool remote_ends;  // it has ends of other threads' scopes
-    std::vector<CarriedScope> open;  // what was open where it ends
+    std::vector<CarriedScope> open;  // what was open where it ends, kMaxCarriedScopes at most
+    size_t open_beyond;              // the others
     std::optional<CarriedSteps> steps;
   };
   std::deque<HeldChunk> held;

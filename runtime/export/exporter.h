@@ -58,6 +58,9 @@ struct SessionInfo {
   // An exporter calls it, if it is set, in Open, after it has loaded libraries or made them ready: their exit handlers, and
   // destructors of their statics, then run after the session has ended, and with it this exporter.
   std::function<void()> before_exit_handlers_so_far;
+  // Called first on every thread that the exporter starts, if it is set: keeps the thread from being recorded, and from being
+  // taken for one of the program's.
+  void (*on_thread_start)() = nullptr;
   // Of a process that was killed: the new output begins with what this one has, and is exported to as if it had not been
   // interrupted. Only for exporters that have a DurableOutput. No path: there is none.
   DurableOutput continued;

@@ -51,8 +51,8 @@ struct RunnerOptions {
   // Called on the exporter's thread whenever more is settled: everything up to that batch is flushed, or counted as lost.
   // UINT64_MAX: nothing that comes will be exported any more. May be called after Stop has returned.
   std::function<void(uint64_t batch, const std::optional<DurableOutput>& output)> on_settled;
-  // Called by FlushSoon when a call of the exporter has lasted for too long: nothing up to that batch is to be waited for.
-  // What waited is counted as dropped. Of the batch that the exporter has got is known what becomes of it when the call
+  // Called by FlushSoon when a call of the exporter has lasted for too long, or its flushes have failed for as long: nothing
+  // up to that batch is to be waited for. What waited for a call that hangs is counted as dropped. Of the batch that the exporter has got is known what becomes of it when the call
   // returns; after a kill before that it may be in the output or not.
   std::function<void(uint64_t batch)> on_given_up;
   absl::Duration longest_wait = absl::Seconds(1);

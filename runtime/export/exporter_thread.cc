@@ -135,6 +135,11 @@ absl::Status ExporterThread::Flush(Lock& lock, RunnerClock::Time deadline, bool 
   });
   // After an error it is tried again, and no sooner than after an interval.
   dirty_ = !status.ok() || needs_flush;
+  if (status.ok()) {
+    flush_fails_since_.reset();
+  } else if (!flush_fails_since_.has_value()) {
+    flush_fails_since_ = clock().Now();
+  }
   flush_due_ = clock().After(options_.flush_interval);
   if (status.ok() && active()) TellSettled(lock);
   return status;
@@ -230,8 +235,12 @@ absl::Status ExporterThread::Call(Lock& lock, const char* what, Function functio
 }
 
 std::deque<ExporterQueue::Entry> ExporterThread::GiveUpIfHanging() {
-  if (!options_.on_given_up || !active() || !call_since.has_value()) return {};
-  if (clock().Now() - *call_since <= absl::ToChronoNanoseconds(options_.longest_wait)) return {};
+  if (!options_.on_given_up || !active()) return {};
+  const auto for_too_long = [&, now = clock().Now()](const std::optional<RunnerClock::Time>& since) {
+    return since.has_value() && now - *since > absl::ToChronoNanoseconds(options_.longest_wait);
+  };
+  if (for_too_long(flush_fails_since_)) options_.on_given_up(queue.Settled());
+  if (!for_too_long(call_since)) return {};
   auto given_up = queue.DropWaiting(absl::UnavailableError("the exporter hangs, and what waited for it was dropped"));
   done.notify_all();
   options_.on_given_up(queue.last_sequence());

@@ -41,7 +41,7 @@ class ExporterThread {
   void Report(const std::string& text) const;
 
   // For FlushSoon, with the lock held: if a call has lasted for too long, what waits is dropped, and returned, and whoever
-  // waits for it to be settled is told.
+  // waits for it to be settled is told. So is he of what the exporter has had when flushes have failed for as long.
   std::deque<ExporterQueue::Entry> GiveUpIfHanging();
 
   RunnerClock& clock() const { return *options_.clock; }
@@ -93,6 +93,7 @@ class ExporterThread {
   // Something was exported since the last flush, which is due at flush_due_.
   bool dirty_ = false;
   RunnerClock::Time flush_due_;
+  std::optional<RunnerClock::Time> flush_fails_since_;  // until one succeeds
   std::vector<absl::Status> reported_;  // a few
 };
 

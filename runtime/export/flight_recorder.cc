@@ -86,10 +86,10 @@ absl::Status FlightRecorder::DumpUnlessTooMany(Lock& lock, const std::string& wh
   if (pending_ == 0 && dumps_begun_ >= config_.flight.dumps) {
     const std::string line = absl::StrCat("no more dumps: there have been ", dumps_begun_,
                                           " (dumps= in FERRET_FLIGHT)");
+    // Not here: this may be the drain's thread, which no full pipe may hold up.
     if (!std::exchange(told_of_limit_, true)) {
-      lock.unlock();
-      Say(absl::StrCat("flight recorder: ", line));
-      lock.lock();
+      to_say_ = absl::StrCat("flight recorder: ", line);
+      bell_.Ring();
     }
     return absl::ResourceExhaustedError(line);
   }
@@ -116,6 +116,11 @@ void FlightRecorder::Run() {
   Lock lock(mutex_);
   for (;;) {
     TakeSignals(lock);
+    if (const std::string line = std::exchange(to_say_, ""); !line.empty()) {
+      lock.unlock();
+      Say(line);
+      lock.lock();
+    }
     if (pending_ > 0) {
       MakeDump(lock);
     } else if (stopping_) {

@@ -143,6 +143,7 @@ class FlightRecorder {
   uint64_t dumps_begun_ = 0;
   uint64_t dumps_ended_ = 0;
   bool told_of_limit_ = false;
+  std::string to_say_;  // by the recorder's own thread
   bool stopping_ = false;
   bool finished_ = false;
   absl::Time stop_at_;

@@ -284,6 +284,12 @@ Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
       return EnterLive(static_cast<ThreadState*>(w), epoch, bytes, room);
     case WriterKind::kNone: {
       if (IsUnknownChild()) return {};
+      // A child by vfork has this thread's memory, and no life of its own that anybody could see the end of.
+      const Recorder* const recorder = g_recorder.load(std::memory_order_acquire);
+      if (recorder == nullptr || static_cast<uint32_t>(getpid()) != recorder->pid_) {
+        if (room == Room::kBegin) ThreadRegistry::Global().CountUnowned(LossReason::kTooManyThreads);
+        return {};
+      }
       const KeepErrno keep_errno;
       // A handler that interrupts the creation finds kCreating, and drops.
       t_writer = &g_creating;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exporters/memory/memory_exporter.h"
+#include "ferret/internal/hot_path.h"
 #include "runtime/crash/crash_file.h"
 #include "runtime/device/cuda/cuda_session.h"
 #include "runtime/export/registry.h"
@@ -28,6 +29,11 @@ namespace {
 // Null while no session is on. Written under the session lock, and read in a child, where nobody writes it: a pointer is
 // whole even if another thread held the lock.
 std::atomic<const Options*> g_plan{nullptr};
+
+// Release by PrepareForForks, acquired by BeforeFork: what the handlers touch is there.
+std::atomic<bool> g_prepared{false};
+// Whether this thread, which forks, holds the locks.
+__thread bool t_holds_locks FERRET_TLS_MODEL = false;
 
 void SetPlan(const Options* plan) { delete g_plan.exchange(plan); }
 
@@ -60,6 +66,8 @@ void StartInChild() {
 }
 
 void BeforeFork() {
+  t_holds_locks = g_prepared.load(std::memory_order_acquire);
+  if (!t_holds_locks) return;
   if (internal::Recorder::IsUnknownChild()) {
     // Whatever held the locks is not here, and what was planned was for children of the parent.
     ExporterRegistry::Global().RenewLock();
@@ -70,14 +78,16 @@ void BeforeFork() {
 }
 
 void AfterForkInParent() {
+  if (!t_holds_locks) return;
   internal::Recorder::AfterForkInParent();
   ExporterRegistry::Global().Unlock();
 }
 
 // Allocates nothing and frees nothing: this also runs in children that go on to exec.
 void AfterForkInChild() {
+  if (!t_holds_locks) return;
   // First: a signal handler must not write to the parent's file.
-  internal::CrashFile::AfterForkInChild();
+  const bool memory_is_own = internal::CrashFile::AfterForkInChild();
   Process& process = TheProcess();
   new (&process) Process;
   process.is_forked_child = true;
@@ -89,20 +99,24 @@ void AfterForkInChild() {
   ExporterRegistry::Global().Unlock();
   const Options* const plan = g_plan.load();
   ForgetLatestMemoryCollectorInChild();
-  const bool records = plan != nullptr && plan->fork == Options::Fork::kRestart && !plan->exporters.empty();
+  const bool records = memory_is_own && plan != nullptr && plan->fork == Options::Fork::kRestart && !plan->exporters.empty();
   const bool steps = records && plan->schedule.unit == Schedule::Unit::kSteps;
   // Last: from here on the child records.
   internal::Recorder::AfterForkInSessionChild(records ? &StartInChild : nullptr, steps);
 }
 
+// Before nearly everybody else's: handlers before a fork run in the reverse order, so Ferret's locks are taken after those
+// of the program, whose threads may record while they hold theirs.
+[[gnu::constructor]] void RegisterHandlers() { pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild); }
+
 }  // namespace
 
-void RegisterForkHandlers() {
+void PrepareForForks() {
   // What a child touches is there, then, and no thread is in the middle of making it.
   TheProcess();
   WindowSwitch::Global();
   internal::CudaSession::PrepareForFork();
-  pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
+  g_prepared.store(true, std::memory_order_release);
 }
 
 void SetForkPlan(const Options& options) {

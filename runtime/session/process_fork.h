@@ -20,8 +20,8 @@
 
 namespace ferret {
 
-// Once in the process.
-void RegisterForkHandlers();
+// Before the first session: from then on the process's forks are taken care of.
+void PrepareForForks();
 
 // A session has started with these options, which a child will have too; and it is over. Under the session lock.
 void SetForkPlan(const Options& options);

@@ -39,8 +39,9 @@ void DumpFrom(Process& process, std::shared_ptr<SessionRun> run) {
 void PrepareProcessOnce() {
   static const bool prepared = [] {
     RegisterBuiltinExporters(ExporterRegistry::Global());
-    RegisterForkHandlers();
+    PrepareForForks();
     StopSessionAtExit();
+    RunId();  // drawn while no other thread can be in the middle of that in a fork
     return true;
   }();
   (void)prepared;

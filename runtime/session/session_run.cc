@@ -155,6 +155,7 @@ absl::StatusOr<std::unique_ptr<SessionRun>> SessionRun::Start(const Options& opt
   }
   info.in_forked_child = options.in_forked_child;
   info.before_exit_handlers_so_far = &StopSessionBeforeExitHandlersSoFar;
+  info.on_thread_start = &SessionRun::OnThreadStart;
   info.start_ns = run->drain_->start_ns();
   info.options = DescribeOptions(options);
   if (!options.run_report.empty()) {

@@ -102,6 +102,45 @@ TEST_F(Recover, OpenScopesEndWithTheLastRecordCutShort) {
   EXPECT_EQ(exported.events[0].parent_id, recovered.Only("outer").id);
 }
 
+// There is not room for endlessly many; a chunk that waited for room for ever would be lost to all threads.
+TEST_F(Recover, ScopesThatAreTooManyToBeKeptHoldUpNobody) {
+  Start();
+  std::vector<AsyncScope> open;
+  for (int round = 0; round < 30; ++round) {
+    for (int i = 0; i < 1000; ++i) open.push_back(BeginAsync("open"));
+    Settle();
+  }
+  RecordMany(100, "settled");
+  Settle();
+  EXPECT_EQ(Losses().total(), 0u);
+  gate_.Set(true);
+  RecordMany(10, "lost");
+  const auto contents = Contents();
+  const auto is_told = [](const std::string& note) { return note.find("open scopes were not kept") != note.npos; };
+  const std::vector<std::string> notes = contents->Notes();
+  EXPECT_EQ(std::count_if(notes.begin(), notes.end(), is_told), 1);
+  const Recovered recovered = ReplayOf(contents.get(), Settled(*contents));
+  EXPECT_EQ(recovered.Count("lost"), 10u);
+  EXPECT_GE(recovered.Count("open"), internal::kMaxCarriedScopes);
+  gate_.Set(false);
+  for (const AsyncScope& scope : open) EndAsync(scope);
+  ASSERT_TRUE(Stop60().ok());
+  EXPECT_EQ(collector_->Take().events.size(), open.size() + 110);
+}
+
+// Its begin is never to be seen: it came in an earlier session.
+TEST_F(Recover, AnEndWithoutABeginHoldsUpNobody) {
+  Start();
+  EndAsync({1'000'000, 1});
+  RecordMany(5000, "before");
+  Settle();
+  RecordMany(100, "after");
+  Settle();
+  EXPECT_EQ(Losses().total(), 0u);
+  ASSERT_TRUE(Stop60().ok());
+  EXPECT_EQ(collector_->Take().events.size(), 5100u);
+}
+
 TEST_F(Recover, OpenScopesOutliveTheirChunks) {
   Start();
   const std::string long_name = "open for long";

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tests/export/runner_kit.h"
@@ -134,6 +135,26 @@ TEST_F(HangingExporter, FailsAFlushThatWaitsForWhatItLoses) {
   over = true;
   wanting.join();
   release_.Open();
+}
+
+TEST_F(HangingExporter, ThatCannotFlushForAsLongHoldsUpNobodyEither) {
+  std::atomic<bool> full{true};
+  script_->on_flush = [&full] { return full ? absl::ResourceExhaustedError("no space") : absl::OkStatus(); };
+  release_.Open();
+  auto runner = Start();
+  runner->Push(Numbered(1));
+  EXPECT_FALSE(runner->Flush(absl::InfiniteFuture()).ok());
+  runner->FlushSoon();
+  EXPECT_THAT(given_up(), ElementsAre());
+  clock_->Advance(absl::Seconds(2));
+  runner->FlushSoon();
+  EXPECT_THAT(given_up(), ElementsAre(1));
+  EXPECT_THAT(settled(), ElementsAre());
+  full = false;
+  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());
+  runner->FlushSoon();
+  EXPECT_THAT(given_up(), ElementsAre(1)) << "it is not behind any more";
+  EXPECT_TRUE(runner->Stop(absl::InfiniteFuture()).ok());
 }
 
 }  // namespace

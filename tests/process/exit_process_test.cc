@@ -98,6 +98,15 @@ TEST_P(Exit, OfAllThreadsOfTheProgramIsTheProcesssExit) {
             Whole({{"key destructor of main", 1}, {"after main", 1}, {"atexit handler", 1}, {"late static", 1}}));
 }
 
+// Its sending thread is Ferret's, too. Nobody listens there.
+TEST_P(Exit, OfAllThreadsOfTheProgramIsTheProcesssExitAlsoBesideOneThatSends) {
+  const std::string both = "FERRET_EXPORT=chrome_trace:" + trace_ + ",otlp";
+  const Outcome outcome = Run({"pthread_exit"}, {both, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9",
+                                                 "OTEL_EXPORTER_OTLP_TIMEOUT=500"});
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(ScopesIn(trace_)["after main"], 1);
+}
+
 TEST_P(Exit, BesideDetachedThreadsThatRecordLeavesAWholeTrace) {
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Run({"detached"});

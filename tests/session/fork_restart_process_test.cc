@@ -163,6 +163,10 @@ TEST_F(ForkRestart, AVforkedChildIsItsParentsThread) {
   }
 }
 
+TEST_F(ForkRestart, AVforkedChildCannotBeTheFirstOfItsThreadToRecord) {
+  EXPECT_THAT(Children(RunForking("vfork_first 10", "FERRET_FORK=off")), IsEmpty());
+}
+
 // Detected when its first chunk is full. Nothing is promised in crash mode, where the chunk is the parent's.
 TEST_F(ForkRestart, AChildByTheCloneSystemCallFallsSilentAndHarmsNothing) {
   for (const char* policy : {"FERRET_FORK=off", "FERRET_FORK=restart"}) {
