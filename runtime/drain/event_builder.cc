@@ -120,6 +120,44 @@ inline bool EventBuilder::MustWait(const ThreadTrace& trace, uint32_t handle, in
          !linker_.CanLinkNow(trace.links, std::max(end_ns, trace.last_ns));
 }
 
+[[gnu::always_inline]] inline FunctionEvent& EventBuilder::NewEvent() {
+  DeliverIfFull(batch_->events.size());
+  ++built_;
+  return batch_->events.emplace_back();
+}
+
+// What the common event does not have.
+inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
+  if (FERRET_UNLIKELY(extras != nullptr)) UseExtras(event, extras);
+  if (FERRET_UNLIKELY(event.is_user_annotation) && IsStepName(event.name)) NameStep(event, event.name);
+}
+
+[[gnu::always_inline]] inline void EventBuilder::Fill(FunctionEvent& event, const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns,
+                               int64_t self_ns, bool async, bool truncated) const {
+  event.id = scope.id;
+  event.parent_id = scope.parent_id;
+  event.start_ns = scope.start_ns;
+  event.end_ns = end_ns;
+  event.self_ns = self_ns;
+  event.sequence_nr = scope.sequence_nr;
+  event.thread = trace.shown_thread;
+  event.device_resource_id = trace.os_tid;
+  event.name_id = scope.name_id;
+  event.scope = static_cast<RecordScope>(scope.scope);
+  event.is_user_annotation = scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
+  event.activity_type = event.is_user_annotation ? ActivityType::kUserAnnotation : ActivityType::kCpuOp;
+  event.is_async = async;
+  event.is_truncated = truncated;
+  event.name = names_.Text(scope.name_id);
+}
+
+[[gnu::always_inline]] inline void EventBuilder::Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
+                               bool truncated) {
+  FunctionEvent& event = NewEvent();
+  Fill(event, trace, scope, end_ns, self_ns, async, truncated);
+  Complete(event, scope.extras);
+}
+
 const char* EventBuilder::Consume(ThreadTrace& trace, const char* from, const char* to) {
   const bool cuts = config_.cuts;
   const char* const start = from;
@@ -158,80 +196,97 @@ const char* EventBuilder::Consume(ThreadTrace& trace, const char* from, const ch
 }
 
 inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
-  const bool is_op = TypeOf(header) == RecordType::kOpBegin;
   const uint8_t flags = FlagsOf(header);
-  OpenScope scope;
-  scope.id = config_.chunk_ids ? trace.next_id++ : next_id_++;
+  const int64_t id = config_.chunk_ids ? trace.next_id++ : next_id_++;
+  const uint32_t handle = trace.begins += 2;
+  if (FERRET_UNLIKELY(flags & kEndedElsewhere)) return;
+  const int64_t parent_id = trace.open.empty() ? 0 : trace.open.back().id;
+  // Built where it stays: what is copied right after it was written has to wait for the stores.
+  const bool is_async = (flags & kAsync) != 0;
+  OpenScope& scope = FERRET_UNLIKELY(is_async) ? trace.open_async.emplace_back() : trace.open.emplace_back();
+  scope.id = id;
+  scope.parent_id = is_async ? 0 : parent_id;
   scope.start_ns = now_ns;
   scope.children_ns = 0;
-  scope.handle = trace.begins += 2;
-  if (FERRET_UNLIKELY(flags & kEndedElsewhere)) return;
-  scope.name_id = PayloadOf(header);
   scope.extras = nullptr;
+  scope.name_id = PayloadOf(header);
+  scope.handle = handle;
   scope.flags = flags;
-  if (is_op) {
+  if (TypeOf(header) == RecordType::kOpBegin) {
     const uint64_t fields = Word(record, 3);
-    scope.sequence_nr = static_cast<int64_t>(Word(record, 2));
-    scope.scope = static_cast<uint8_t>(fields >> 32);
+    const auto number = static_cast<int64_t>(Word(record, 2));
+    scope.sequence_nr = number < 0 ? -1 : number;
     // As in PyTorch: without a number there is no forward thread.
-    scope.fwd_thread = scope.sequence_nr < 0 ? 0 : static_cast<uint32_t>(fields);
-    if (scope.sequence_nr < 0) scope.sequence_nr = -1;
+    scope.fwd_thread = number < 0 ? 0 : static_cast<uint32_t>(fields);
+    scope.scope = static_cast<uint8_t>(fields >> 32);
   } else {
     scope.sequence_nr = -1;
     scope.fwd_thread = 0;
     scope.scope = static_cast<uint8_t>((flags & kUserAnnotation) != 0 ? RecordScope::kUserScope : RecordScope::kFunction);
   }
-  if (FERRET_UNLIKELY(flags & kInlineName)) {
-    scope.extras = extras_.Take();
-    scope.extras->name = InlineName(record, header, is_op ? kOpBeginBytes : kBeginBytes);
+  if (FERRET_UNLIKELY((flags & (kInlineName | kInheritsBackward)) != 0 || trace.inheriting != 0 || trace.early_ends != 0)) {
+    BeginRarely(trace, &scope, record, header);
   }
-  if (FERRET_UNLIKELY(trace.inheriting != 0)) {
-    if (scope.scope == static_cast<uint8_t>(RecordScope::kBackwardFunction) && trace.inheriting <= trace.open.size()) {
+}
+
+// What few begins have to do.
+void EventBuilder::BeginRarely(ThreadTrace& trace, OpenScope* scope, const char* record, uint64_t header) {
+  const uint8_t flags = FlagsOf(header);
+  if (flags & kInlineName) {
+    scope->extras = extras_.Take();
+    scope->extras->name =
+        InlineName(record, header, TypeOf(header) == RecordType::kOpBegin ? kOpBeginBytes : kBeginBytes);
+  }
+  if (trace.inheriting != 0) {
+    if (scope->scope == static_cast<uint8_t>(RecordScope::kBackwardFunction) && trace.inheriting <= trace.open.size()) {
       OpenScope& wrapper = trace.open[trace.inheriting - 1];
-      wrapper.sequence_nr = scope.sequence_nr;
-      wrapper.fwd_thread = scope.fwd_thread;
+      wrapper.sequence_nr = scope->sequence_nr;
+      wrapper.fwd_thread = scope->fwd_thread;
     }
     trace.inheriting = 0;
   }
-  if (FERRET_UNLIKELY(flags & kAsync)) {
-    scope.parent_id = 0;
-    trace.open_async.push_back(scope);
-  } else {
-    scope.parent_id = trace.open.empty() ? 0 : trace.open.back().id;
-    trace.open.push_back(scope);
-    if (flags & kInheritsBackward) trace.inheriting = trace.open.size();
-  }
-  if (FERRET_UNLIKELY(trace.early_ends != 0)) {
-    auto early = early_ends_.find(ScopeKey(trace.thread, scope.handle));
-    if (early != early_ends_.end()) {
-      const int64_t end_ns = early->second;
-      early_ends_.erase(early);
-      --trace.early_ends;
-      RemoteEnd(trace.thread, scope.handle, end_ns);
-    }
-  }
+  if ((flags & kInheritsBackward) != 0 && (flags & kAsync) == 0) trace.inheriting = trace.open.size();
+  if (trace.early_ends == 0) return;
+  const uint32_t handle = scope->handle;
+  auto early = early_ends_.find(ScopeKey(trace.thread, handle));
+  if (early == early_ends_.end()) return;
+  const int64_t end_ns = early->second;
+  early_ends_.erase(early);
+  --trace.early_ends;
+  RemoteEnd(trace.thread, handle, end_ns);
 }
 
-inline void EventBuilder::End(ThreadTrace& trace, uint32_t handle, int64_t now_ns) {
+[[gnu::always_inline]] inline void EventBuilder::CloseInnermostInline(ThreadTrace& trace, int64_t now_ns, bool truncated) {
+  if (FERRET_UNLIKELY(trace.open.back().extras != nullptr)) BeforeClose(trace, trace.open.size() - 1, truncated);
+  const OpenScope& scope = trace.open.back();
+  OpenScope* const outer = trace.open.size() > 1 ? &trace.open[trace.open.size() - 2] : nullptr;
+  const int64_t duration = now_ns - scope.start_ns;
+  (outer == nullptr ? trace.root_children_ns : outer->children_ns) += duration;
+  if (FERRET_UNLIKELY(scope.extras != nullptr) && scope.extras->has_memory && outer != nullptr) {
+    PassMemoryOn(scope, *outer);
+  }
+  if (scope.sequence_nr < 0) {
+    Emit(trace, scope, now_ns, duration - scope.children_ns, false, truncated);
+  } else {
+    EmitLinked(trace, scope, now_ns, duration - scope.children_ns, truncated);
+  }
+  const int64_t id = scope.id;
+  const uint8_t flags = scope.flags;
+  trace.open.pop_back();
+  if (FERRET_UNLIKELY(steps_.WasOpenAtBoundary(trace.thread, id))) steps_.OnClose(SurroundingsOf(trace), now_ns);
+  if (FERRET_UNLIKELY((flags & kEndsStep) != 0 && !truncated)) OptimizerEnded(trace, now_ns);
+}
+
+void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated) {
+  CloseInnermostInline(trace, now_ns, truncated);
+}
+
+[[gnu::always_inline]] inline void EventBuilder::End(ThreadTrace& trace, uint32_t handle, int64_t now_ns) {
   if (FERRET_LIKELY(!trace.open.empty() && trace.open.back().handle == handle)) {
-    CloseInnermost(trace, now_ns, false);
+    CloseInnermostInline(trace, now_ns, false);
   } else {
     EndOutOfOrder(trace, handle, now_ns);
   }
-}
-
-inline void EventBuilder::CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated) {
-  if (FERRET_UNLIKELY(trace.open.back().extras != nullptr)) BeforeClose(trace, trace.open.size() - 1, truncated);
-  const OpenScope scope = trace.open.back();
-  trace.open.pop_back();
-  const int64_t duration = now_ns - scope.start_ns;
-  (trace.open.empty() ? trace.root_children_ns : trace.open.back().children_ns) += duration;
-  if (FERRET_UNLIKELY(scope.extras != nullptr) && scope.extras->has_memory) {
-    if (!trace.open.empty()) PassMemoryOn(scope, trace.open.back());
-  }
-  Emit(trace, scope, now_ns, duration - scope.children_ns, false, truncated);
-  if (FERRET_UNLIKELY(steps_.WasOpenAtBoundary(trace.thread, scope.id))) steps_.OnClose(SurroundingsOf(trace), now_ns);
-  if (FERRET_UNLIKELY((scope.flags & kEndsStep) != 0 && !truncated)) OptimizerEnded(trace, now_ns);
 }
 
 // Scopes inside of the one that ends never got their own end (it was lost, or never recorded): they end with it. A
@@ -314,12 +369,6 @@ void EventBuilder::CloseAllAsync(ThreadTrace& trace, int64_t now_ns) {
   trace.open_async.clear();
 }
 
-FunctionEvent& EventBuilder::NewEvent() {
-  DeliverIfFull(batch_->events.size());
-  ++built_;
-  return batch_->events.emplace_back();
-}
-
 FunctionEvent& EventBuilder::NewExtraEvent() {
   FunctionEvent& event = NewEvent();
   --built_;
@@ -334,44 +383,12 @@ uint32_t EventBuilder::ShownThread(uint32_t thread) const {
   return found != framework_threads_.end() && found->second != 0 ? found->second : thread;
 }
 
-// What the common event does not have.
-inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
-  if (FERRET_UNLIKELY(extras != nullptr)) UseExtras(event, extras);
-  if (FERRET_UNLIKELY(event.is_user_annotation) && IsStepName(event.name)) NameStep(event, event.name);
-}
-
-inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
-                               bool truncated) {
+// A scope with a sequence number that stands on its thread's track: arrows are for those.
+void EventBuilder::EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool truncated) {
   const bool framework_ids = (scope.flags & kFrameworkThreads) != 0;
-  const auto fill = [&](FunctionEvent& event) {
-    event.id = scope.id;
-    event.parent_id = scope.parent_id;
-    event.start_ns = scope.start_ns;
-    event.end_ns = end_ns;
-    event.self_ns = self_ns;
-    event.sequence_nr = scope.sequence_nr;
-    event.thread = trace.shown_thread;
-    event.device_resource_id = trace.os_tid;
-    event.name_id = scope.name_id;
-    event.scope = static_cast<RecordScope>(scope.scope);
-    event.is_user_annotation = scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
-    event.activity_type = event.is_user_annotation ? ActivityType::kUserAnnotation : ActivityType::kCpuOp;
-    event.is_async = async;
-    event.is_truncated = truncated;
-    event.name = names_.Text(scope.name_id);
-  };
-  // Arrows are for scopes that stand on their thread's track.
-  if (scope.sequence_nr < 0 || async) {
-    FunctionEvent& event = NewEvent();
-    fill(event);
-    Complete(event, scope.extras);
-    return;
-  }
   const bool can_link_now = linker_.CanLinkNow(trace.links, end_ns);
   if (scope.fwd_thread == 0) {
-    FunctionEvent& event = NewEvent();
-    fill(event);
-    Complete(event, scope.extras);
+    Emit(trace, scope, end_ns, self_ns, false, truncated);
     const LinkKey key{LinkThread(framework_ids ? trace.framework_thread : trace.thread, framework_ids),
                       scope.sequence_nr};
     const OpenForward forward{scope.start_ns, scope.id, trace.os_tid};
@@ -386,7 +403,7 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
   const bool is_wrapper = (scope.flags & kInheritsBackward) != 0;
   if (FERRET_LIKELY(can_link_now)) {
     FunctionEvent& event = NewEvent();
-    fill(event);
+    Fill(event, trace, scope, end_ns, self_ns, false, truncated);
     event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
     Complete(event, scope.extras);
     ForwardBackwardLink link;
@@ -394,7 +411,7 @@ inline void EventBuilder::Emit(ThreadTrace& trace, const OpenScope& scope, int64
     return;
   }
   WaitingOp op;
-  fill(op.event);
+  Fill(op.event, trace, scope, end_ns, self_ns, false, truncated);
   op.event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
   op.extras = scope.extras;
   linker_.AddBackward(trace.links, key, op, is_wrapper);

@@ -149,10 +149,13 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
     if (FERRET_UNLIKELY(size >= config_.batch_events) && !config_.cuts) DeliverBatch();
   }
   void Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
+  void BeginRarely(ThreadTrace& trace, OpenScope* scope, const char* record, uint64_t header);
   void End(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns);
   void LeaveNest(ThreadTrace& trace, size_t place);
+  // The same, for the one place that most scopes go through, and for all others.
+  void CloseInnermostInline(ThreadTrace& trace, int64_t now_ns, bool truncated);
   void CloseInnermost(ThreadTrace& trace, int64_t now_ns, bool truncated);
   void CloseAll(ThreadTrace& trace, int64_t now_ns);
   void CloseAllAsync(ThreadTrace& trace, int64_t now_ns);
@@ -162,7 +165,10 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
     if (DeviceLinker::Concerns(*trace.open[place].extras)) device_.Close(trace, place, truncated);
   }
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);
-  void Emit(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
+  void Fill(FunctionEvent& event, const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns,
+            bool async, bool truncated) const;
+  void Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
+  void EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool truncated);
   void EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns);
   void OptimizerEnded(ThreadTrace& trace, int64_t now_ns);
   StepTracker::Surroundings SurroundingsOf(const ThreadTrace& trace) const;

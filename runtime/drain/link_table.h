@@ -106,6 +106,7 @@ class LinkTable {
 
   // A key is in one place only. One that is used again is new again: it must not go with the older generation.
   bool InsertIfKnownBehind(const LinkKey& key, const OpenForward& op) {
+    if (young_.empty() && old_.empty()) return false;
     if (auto it = young_.find(key); it != young_.end()) {
       if (op.id > it->second.id) it->second = op;
       return true;

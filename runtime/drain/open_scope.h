@@ -66,9 +66,12 @@ class ExtrasPool {
 };
 
 struct OpenScope {
+  OpenScope() {}  // whoever opens it writes every field, once and in place
+
+  // Not in an event's order: the compiler would copy two at once, and wait until both were stored.
   int64_t id;
-  int64_t parent_id;
   int64_t start_ns;
+  int64_t parent_id;
   int64_t children_ns;  // time of its direct children so far
   int64_t sequence_nr;
   ScopeExtras* extras;  // owned, null for most
