@@ -406,8 +406,7 @@ void EventBuilder::EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_
     Fill(event, trace, scope, end_ns, self_ns, false, truncated);
     event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
     Complete(event, scope.extras);
-    ForwardBackwardLink link;
-    if (linker_.LinkBackwardNow(key, is_wrapper, &event, &link)) batch_->links.push_back(link);
+    linker_.LinkBackwardNow(key, is_wrapper, &event, &batch_->links);
     return;
   }
   WaitingOp op;
@@ -417,11 +416,11 @@ void EventBuilder::EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_
   linker_.AddBackward(trace.links, key, op, is_wrapper);
 }
 
-void EventBuilder::OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) {
+void EventBuilder::OnBackward(const LinkKey& key, bool is_wrapper, const WaitingOp& op) {
   FunctionEvent& event = NewEvent();
   event = op.event;
+  linker_.LinkBackwardNow(key, is_wrapper, &event, &batch_->links);
   Complete(event, op.extras);
-  if (link != nullptr) batch_->links.push_back(*link);
 }
 
 void EventBuilder::DeliverBatch() {

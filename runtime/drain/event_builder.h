@@ -135,7 +135,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   DeviceLinker& device() { return device_; }
   const DeviceLinker& device() const { return device_; }
 
-  void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) override;
+  void OnBackward(const LinkKey& key, bool is_wrapper, const WaitingOp& op) override;
 
   // Of the batch that is being filled: as EventBatch::sequence will be.
   uint64_t BatchNumber() const override { return batch_number_; }

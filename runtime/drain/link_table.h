@@ -56,20 +56,11 @@ class LinkTable {
   // made the autograd node. They are of one thread, whose ids are in the order of the begins, also within one tick.
   void Insert(const LinkKey& key, const OpenForward& op) {
     Slot& slot = SlotOf(key);
-    if (slot.used) {
-      if (slot.key == key) {
-        if (op.id > slot.op.id) slot.op = op;
-        return;
-      }
-      if (InsertIfKnownBehind(key, op)) return;
-      MoveBehind(slot);
-    } else if (InsertIfKnownBehind(key, op)) {
-      return;
+    if (__builtin_expect(!slot.used && young_.empty() && old_.empty(), 1)) {
+      Fill(&slot, key, op);
+    } else {
+      InsertAmongOthers(slot, key, op);
     }
-    slot.key = key;
-    slot.op = op;
-    slot.used = true;
-    ++in_front_;
   }
 
   // Finds and forgets: one arrow for each forward op.
@@ -98,6 +89,27 @@ class LinkTable {
     bool used = false;
   };
 
+  void Fill(Slot* slot, const LinkKey& key, const OpenForward& op) {
+    slot->key = key;
+    slot->op = op;
+    slot->used = true;
+    ++in_front_;
+  }
+
+  void InsertAmongOthers(Slot& slot, const LinkKey& key, const OpenForward& op) {
+    if (slot.used) {
+      if (slot.key == key) {
+        if (op.id > slot.op.id) slot.op = op;
+        return;
+      }
+      if (InsertIfKnownBehind(key, op)) return;
+      MoveBehind(slot);
+    } else if (InsertIfKnownBehind(key, op)) {
+      return;
+    }
+    Fill(&slot, key, op);
+  }
+
   Slot& SlotOf(const LinkKey& key) {
     // Threads start at places far apart, numbers of a thread are neighbours.
     const uint64_t place = static_cast<uint64_t>(key.sequence_nr) + key.thread * 0x9e3779b97f4a7c15;
@@ -106,7 +118,6 @@ class LinkTable {
 
   // A key is in one place only. One that is used again is new again: it must not go with the older generation.
   bool InsertIfKnownBehind(const LinkKey& key, const OpenForward& op) {
-    if (young_.empty() && old_.empty()) return false;
     if (auto it = young_.find(key); it != young_.end()) {
       if (op.id > it->second.id) it->second = op;
       return true;

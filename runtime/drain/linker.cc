@@ -71,28 +71,8 @@ void Linker::Process(LinkQueue& queue) {
     table_.Insert(candidate.key, candidate.forward);
     return;
   }
-  WaitingOp& op = queue.waiting_[queue.next_waiting_++];
   --waiting_;
-  ForwardBackwardLink link;
-  const bool linked = LinkBackwardNow(candidate.key, candidate.is_wrapper, &op.event, &link);
-  sink_->OnBackward(op, linked ? &link : nullptr);
-}
-
-bool Linker::LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, ForwardBackwardLink* link) {
-  OpenForward forward;
-  if (!table_.Take(key, &forward)) {
-    if (!is_wrapper) ++unmatched_;
-    return false;
-  }
-  event->forward_id = forward.id;
-  link->flow_id = next_flow_++;
-  link->forward_id = forward.id;
-  link->backward_id = event->id;
-  link->forward_start_ns = forward.start_ns;
-  link->backward_start_ns = event->start_ns;
-  link->forward_os_tid = forward.os_tid;
-  link->backward_os_tid = event->device_resource_id;
-  return true;
+  sink_->OnBackward(candidate.key, candidate.is_wrapper, queue.waiting_[queue.next_waiting_++]);
 }
 
 }  // namespace ferret::internal

@@ -68,11 +68,11 @@ class LinkQueue {
 
 class Linker {
  public:
-  // Receives each backward op once, with forward_id set if it has a partner, and its link then.
+  // Receives each backward op that had to wait once, to be linked then.
   class Sink {
    public:
     virtual ~Sink() = default;
-    virtual void OnBackward(const WaitingOp& op, const ForwardBackwardLink* link) = 0;
+    virtual void OnBackward(const LinkKey& key, bool is_wrapper, const WaitingOp& op) = 0;
   };
 
   static constexpr size_t kDefaultMaxWaiting = 262'144;
@@ -92,8 +92,23 @@ class Linker {
     return end_ns < horizon_ns_ && queue.empty() && (heap_.empty() || end_ns < heap_.front()->head_end_ns());
   }
   void LinkForwardNow(const LinkKey& key, const OpenForward& op) { table_.Insert(key, op); }
-  // Sets forward_id and returns true if there is a partner.
-  bool LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, ForwardBackwardLink* link);
+  // If there is a partner, sets forward_id and adds the link.
+  void LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, std::vector<ForwardBackwardLink>* links) {
+    OpenForward forward;
+    if (!table_.Take(key, &forward)) {
+      unmatched_ += !is_wrapper;
+      return;
+    }
+    event->forward_id = forward.id;
+    ForwardBackwardLink& link = links->emplace_back();
+    link.flow_id = next_flow_++;
+    link.forward_id = forward.id;
+    link.backward_id = event->id;
+    link.forward_start_ns = forward.start_ns;
+    link.backward_start_ns = event->start_ns;
+    link.forward_os_tid = forward.os_tid;
+    link.backward_os_tid = event->device_resource_id;
+  }
 
   // Every op that ended before watermark_ns has been added. Links all of them.
   void Advance(int64_t watermark_ns);
