@@ -98,8 +98,9 @@ absl::Status DocumentFile::FinishWithoutBacklog(std::string_view tail) {
 void DocumentFile::Discard() {
   if (!InOwnProcess()) return;
   file_->GiveUp();
-  // The claim takes an empty file away.
-  if (claim_ != nullptr) (void)ftruncate(claim_->fd(), 0);
+  if (claim_ == nullptr) return;
+  // The claim takes an empty file away; what cannot be emptied stays.
+  [[maybe_unused]] const int result = ftruncate(claim_->fd(), 0);
 }
 
 absl::Status DocumentFile::Named(const absl::Status& status) const {
