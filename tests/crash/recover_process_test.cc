@@ -75,7 +75,8 @@ class RecoverTest : public testing::Test {
     close(file);
   }
 
-  TemporaryFolder folder_;
+  // In memory: an exporter that a disk keeps for seconds would be given up.
+  TemporaryFolder folder_{"/dev/shm"};
   Markers markers_{folder_ / "markers"};
   std::unique_ptr<Program> program_;
 };
