@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -55,6 +56,7 @@ class Markers {
   Markers& operator=(const Markers&) = delete;
 
   const std::string& path() const { return path_; }
+  void Clear() { std::memset(memory_, 0, 4096); }
   uint64_t of(int thread) const {
     return static_cast<const std::atomic<uint64_t>*>(memory_)[thread].load(std::memory_order_acquire);
   }

@@ -155,6 +155,16 @@ TEST_F(FerretInspect, NeedsNoExporterToGetOn) {
   EXPECT_EQ(End().exit_status, 0);
 }
 
+TEST_F(FerretInspect, FailsWhereItCannotWrite) {
+  Run("lock");
+  for (const char* option : {"", "--json "}) {
+    const Outcome outcome =
+        RunProgram({"sh", "-c", DataFile("tools/ferret") + " inspect " + option + Pid() + " >/dev/full"});
+    EXPECT_EQ(outcome.exit_status, 125);
+    EXPECT_EQ(outcome.err, "ferret: cannot write to standard output\n");
+  }
+}
+
 TEST_F(FerretInspect, FindsAFileThatHasNoNameAnyMore) {
   Run("lock");
   std::filesystem::remove(CrashFile());
@@ -302,6 +312,9 @@ TEST(FerretInspectArguments, MistakesAreOneLineAndTheUsage) {
     EXPECT_THAT(outcome.out, IsEmpty());
   }
   EXPECT_THAT(Inspect({"--help"}).out, StartsWith("usage: ferret inspect"));
+  const Outcome operand = Inspect({"--", "--all"});
+  EXPECT_EQ(operand.exit_status, 1);
+  EXPECT_THAT(operand.err, StartsWith("ferret: --all: "));
 }
 
 TEST(FerretInspectArguments, WhatIsNoCrashFileIsRefusedWithAReason) {
