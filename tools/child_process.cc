@@ -83,6 +83,12 @@ int WaitFor(pid_t command, const sigset_t& watched) {
   }
 }
 
+// With the command gone, what ends or stops a program does that to this one again. The other signals were for the command.
+sigset_t MaskAfterwards(sigset_t before) {
+  for (int signal : {SIGUSR1, SIGUSR2, SIGALRM}) sigaddset(&before, signal);
+  return before;
+}
+
 }  // namespace
 
 CommandResult RunCommand(char* const* argv, char* const* environment) {
@@ -111,6 +117,8 @@ CommandResult RunCommand(char* const* argv, char* const* environment) {
     result.wait_status = WaitFor(command, watched);
   }
   close(pipe_ends[0]);
+  const sigset_t afterwards = MaskAfterwards(mask);
+  sigprocmask(SIG_SETMASK, &afterwards, nullptr);
   return result;
 }
 

@@ -19,7 +19,7 @@ struct CommandResult {
 };
 
 // Finds argv[0] as a shell does, runs it with `environment` and waits for its end. Both arrays end with null. Only from
-// a process with one thread. Afterwards the signals that would have been passed on stay blocked.
+// a process with one thread. Afterwards the signals that only the command would have understood stay blocked.
 CommandResult RunCommand(char* const* argv, char* const* environment);
 
 // Ends this process with the same exit status, or by the same signal.

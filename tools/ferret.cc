@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/session/variables.h"
 #include "tools/inspect.h"
+#include "tools/inspect_arguments.h"
 #include "tools/otlp_replay.h"
 #include "tools/replay_transport.h"
 #include "tools/recover.h"

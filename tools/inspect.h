@@ -12,8 +12,6 @@ namespace ferret {
 // `arguments` is what follows "inspect", ending with null. Returns an exit status.
 int Inspect(char** arguments);
 
-extern const char kInspectUsage[];
-
 }  // namespace ferret
 
 #endif  // FERRET_TOOLS_INSPECT_H_

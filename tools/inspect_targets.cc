@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tools/crash_files.h"
+#include "tools/proc_stat.h"
 
 namespace ferret {
 namespace {
@@ -87,14 +88,6 @@ Mappings MappingsOf(int32_t pid) {
   return mappings;
 }
 
-// Killed, and its parent has not noticed yet.
-bool IsZombie(const std::string& process) {
-  std::string line;
-  std::getline(std::ifstream(process + "/stat"), line);
-  const size_t end = line.rfind(") ");
-  return end != std::string::npos && end + 2 < line.size() && line[end + 2] == 'Z';
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<InspectTarget>> TargetsOfPid(int32_t pid, const std::vector<std::string>& folders) {
@@ -111,7 +104,7 @@ absl::StatusOr<std::vector<InspectTarget>> TargetsOfPid(int32_t pid, const std::
   if (lives && mappings.error != 0 && mappings.error != ENOENT && mappings.error != ESRCH) {
     return absl::UnavailableError(absl::StrCat("process ", pid, " cannot be looked into: ", strerror(mappings.error)));
   }
-  if (lives && mappings.error == 0 && !IsZombie(process)) {
+  if (lives && mappings.error == 0 && !ReadProcStat(process).is_dead()) {
     return absl::NotFoundError(absl::StrCat(
         "process ", pid, " does not record into a file",
         mappings.has_copy ? ", its parent does: inspect that one"

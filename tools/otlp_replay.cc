@@ -13,6 +13,7 @@
 #include "tools/otlp_replay_arguments.h"
 #include "tools/replay_source.h"
 #include "tools/run.h"
+#include "tools/say.h"
 
 namespace ferret {
 namespace {
@@ -26,11 +27,6 @@ using otlp::SignalCounts;
 using otlp::SpilledRequest;
 
 constexpr int kSomethingLeft = 1;
-
-void Say(absl::string_view line) {
-  const std::string whole = absl::StrCat("ferret: ", line, "\n");
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-}
 
 // Of one file, or of all.
 struct Sum {
@@ -52,7 +48,7 @@ std::string Text(const Amount& amount) {
                       Items(amount.items), ")");
 }
 
-void Print(const std::string& what, const Sum& sum) {
+void PrintSum(const std::string& what, const Sum& sum) {
   const std::string line = absl::StrCat(what, ": ", Text(sum.delivered), " delivered, ", Items(sum.rejected),
                                         " rejected, ", Text(sum.left), " left\n");
   std::fwrite(line.data(), 1, line.size(), stdout);
@@ -91,7 +87,7 @@ class Replay {
     const bool all = sum.left.requests == 0 && (*source)->damaged() == 0;
     if (all && removed.ok()) removed = (*source)->RemoveFile();
     if (!removed.ok()) Say(absl::StrCat(path, ": ", std::string(removed.message())));
-    Print(path, sum);
+    PrintSum(path, sum);
     all_ += sum;
     return all && sum.rejected == 0;
   }
@@ -164,7 +160,7 @@ int OtlpReplay(char** arguments, const MakeReplayTransport& make_transport, otlp
   bool all = true;
   for (const std::string& file : request->files) all = replay.File(file, request->remove) && all;
   replay.Close();
-  if (request->files.size() > 1) Print("all", replay.all());
+  if (request->files.size() > 1) PrintSum("all", replay.all());
   return std::fflush(stdout) == 0 && all ? 0 : kSomethingLeft;
 }
 

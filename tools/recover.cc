@@ -3,6 +3,8 @@
 
 #include "tools/recover.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,10 +20,12 @@
 #include "absl/strings/strip.h"
 #include "runtime/crash/crash_file.h"
 #include "runtime/crash/crash_reader.h"
+#include "tools/check_exporters.h"
 #include "tools/crash_files.h"
 #include "tools/crash_hold.h"
 #include "tools/recovery.h"
 #include "tools/run.h"
+#include "tools/say.h"
 #include "tools/separate_process.h"
 
 namespace ferret {
@@ -30,12 +34,7 @@ namespace {
 using internal::CrashContents;
 using internal::CrashFile;
 
-void Say(absl::string_view line) {
-  const std::string whole = absl::StrCat("ferret: ", line, "\n");
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-}
-
-RecoverOutcome RecoverHere(const std::string& path, const RecoverRequest& request) {
+RecoverOutcome RecoverHere(const std::string& path, const RecoverRequest& request, std::string* named) {
   const std::string shown = absl::CHexEscape(path);
   const auto fail = [&](const absl::Status& status) {
     Say(absl::StrCat(shown, ": ", std::string(status.message())));
@@ -73,8 +72,9 @@ RecoverOutcome RecoverHere(const std::string& path, const RecoverRequest& reques
     return RecoverOutcome::kLeft;
   }
   if (into_own && !IsOfThisBoot(*stamp)) {
-    return fail(absl::FailedPreconditionError(
-        "from another host, or from before this one was started: --export writes what is in it to another output"));
+    Say(absl::StrCat(shown, ": skipped, from another host, or from before this one was started: --export writes what is ",
+                     "in it to another output"));
+    return RecoverOutcome::kLeft;
   }
   const absl::StatusOr<std::unique_ptr<CrashContents>> contents = CrashContents::Read((*file)->bytes());
   if (!contents.ok()) return fail(contents.status());
@@ -85,10 +85,10 @@ RecoverOutcome RecoverHere(const std::string& path, const RecoverRequest& reques
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   std::vector<std::string> lines;
-  const absl::StatusOr<size_t> outputs = RecoverContents(contents->get(), request, &lines);
+  const absl::StatusOr<size_t> outputs = RecoverContents(contents->get(), request, &lines, named);
   for (const std::string& line : lines) Say(line);
   if (!outputs.ok()) {
-    Say(absl::StrCat(shown, ": not everything could be recovered: ",
+    Say(absl::StrCat(shown, ": kept, not everything could be recovered: ",
                      absl::CHexEscape(std::string(outputs.status().message()))));
     return RecoverOutcome::kFailed;
   }
@@ -97,18 +97,28 @@ RecoverOutcome RecoverHere(const std::string& path, const RecoverRequest& reques
                      "chrome_trace:recovered.json ", shown, " makes a new one of it"));
     return RecoverOutcome::kFailed;
   }
-  if (into_own && !request.keep) unlink(absolute.c_str());
+  if (into_own && !request.keep && unlink(absolute.c_str()) != 0 && errno != ENOENT) {
+    return fail(absl::UnavailableError(absl::StrCat("recovered, but it cannot be removed: ", strerror(errno))));
+  }
   return RecoverOutcome::kRecovered;
 }
 
 absl::Status ParseArguments(char** arguments, RecoverRequest* request, std::vector<std::string>* paths, bool* help) {
+  bool only_paths = false;
+  bool into_new = false;
   for (; *arguments != nullptr; ++arguments) {
     absl::string_view argument = *arguments;
-    if (argument == "--export") {
+    if (only_paths) {
+      paths->emplace_back(argument);
+    } else if (argument == "--") {
+      only_paths = true;
+    } else if (argument == "--export") {
       if (*++arguments == nullptr) return absl::InvalidArgumentError("--export needs a value");
       request->exporters = *arguments;
+      into_new = true;
     } else if (absl::ConsumePrefix(&argument, "--export=")) {
       request->exporters = std::string(argument);
+      into_new = true;
     } else if (argument == "--all") {
       request->all = true;
     } else if (argument == "--live") {
@@ -123,29 +133,37 @@ absl::Status ParseArguments(char** arguments, RecoverRequest* request, std::vect
       paths->push_back(std::string(argument));
     }
   }
-  if (paths->empty() && !*help) return absl::InvalidArgumentError("no file");
+  if (*help) return absl::OkStatus();
+  if (into_new && request->exporters.empty()) return absl::InvalidArgumentError("--export needs a value");
+  if (paths->empty()) return absl::InvalidArgumentError("no file");
   // An output that is gone on with has everything already.
-  if (request->all && request->exporters.empty() && !*help) return absl::InvalidArgumentError("--all needs --export");
+  if (request->all && !into_new) return absl::InvalidArgumentError("--all needs --export");
   return absl::OkStatus();
 }
 
 }  // namespace
 
 const char kRecoverUsage[] =
-    "usage: ferret recover [--export SPEC] [--all] [--live] [--keep] FILE|FOLDER...\n"
+    "usage: ferret recover [--export SPEC] [--all] [--live] [--keep] [--] FILE|FOLDER...\n"
     "\n"
     "Completes the outputs of processes that recorded with FERRET_CRASH_DIR and were killed, from what that variable made\n"
     "them leave behind, and removes it. What an output has is not written to it again; what was open when the process died\n"
     "ends then, marked as cut short. Files of processes that live, wherever they run, and of other users are left alone.\n"
     "\n"
-    "  --export SPEC  write to other outputs instead, as in FERRET_EXPORT; the crash file stays\n"
+    "  --export SPEC  write to other outputs instead, as in FERRET_EXPORT; the crash file stays. Where a name would be that\n"
+    "                 of an earlier file's output, the process's pid is added\n"
     "  --all          with --export: also what the process had exported, as far as it is still there\n"
     "  --live         with --export: also from processes that are still recording\n"
-    "  --keep         leave the crash file where it is\n";
+    "  --keep         leave the crash file where it is. Recovered a second time, without --export, it makes other outputs of\n"
+    "                 the same events: trace-recovered.json\n"
+    "\n"
+    "Ends with 0 if everything was recovered but what is to be left alone in a folder, with 1 if something was not, which\n"
+    "stays as it is, and with 125 if it was asked for what cannot be done.\n";
 
-RecoverOutcome RecoverFile(const std::string& path, const RecoverRequest& request) {
-  const SeparateResult result =
-      RunSeparately(path, [&](std::string*) { return static_cast<int>(RecoverHere(path, request)); });
+RecoverOutcome RecoverFile(const std::string& path, RecoverRequest* request) {
+  const SeparateResult result = RunSeparately(
+      path, [&](std::string* named) { return static_cast<int>(RecoverHere(path, *request, named)); });
+  if (!result.answer.empty()) request->named.insert(result.answer);
   if (!result.failure.empty()) Say(absl::StrCat(absl::CHexEscape(path), ": ", result.failure));
   return result.status < 0 ? RecoverOutcome::kFailed : static_cast<RecoverOutcome>(result.status);
 }
@@ -164,6 +182,13 @@ int Recover(char** arguments) {
     std::fputs(kRecoverUsage, stdout);
     return 0;
   }
+  if (!request.exporters.empty()) {
+    // Not file by file: it is wrong for all of them.
+    if (const absl::Status status = CheckExporters(request.exporters, false); !status.ok()) {
+      Say(std::string(status.message()));
+      return kOwnFailure;
+    }
+  }
   bool done = true;
   for (const std::string& path : paths) {
     internal::CrashFile::RemoveUnpublished(path);  // does nothing where there is no folder
@@ -175,7 +200,7 @@ int Recover(char** arguments) {
     }
     if (files->empty()) Say(absl::StrCat(absl::CHexEscape(path), ": no crash files"));
     for (const std::string& file : *files) {
-      const RecoverOutcome outcome = RecoverFile(file, request);
+      const RecoverOutcome outcome = RecoverFile(file, &request);
       // In a folder there may be those of processes that live.
       done &= outcome == RecoverOutcome::kRecovered || (outcome == RecoverOutcome::kLeft && file != path);
     }

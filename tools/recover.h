@@ -6,7 +6,10 @@
 #ifndef FERRET_TOOLS_RECOVER_H_
 #define FERRET_TOOLS_RECOVER_H_
 
+#include <set>
 #include <string>
+
+#include "absl/time/time.h"
 
 namespace ferret {
 
@@ -16,6 +19,10 @@ struct RecoverRequest {
   bool live = false;      // also of processes that live
   bool keep = false;      // leave the crash file where it is
   bool quiet = false;     // say what became of the outputs, not what was found
+  // What an output may take to have everything, once it was handed over.
+  absl::Duration limit = absl::Hours(1);
+  // With `exporters`: what the names of outputs have that were written for it, so that no later file's replace them.
+  std::set<std::string> named = {};
 };
 
 enum class RecoverOutcome {
@@ -25,7 +32,8 @@ enum class RecoverOutcome {
 };
 
 // In a process of its own, so that no file spoils what comes after it. Prints to standard error, also why a file was left.
-RecoverOutcome RecoverFile(const std::string& path, const RecoverRequest& request);
+// Adds to request->named.
+RecoverOutcome RecoverFile(const std::string& path, RecoverRequest* request);
 
 // `arguments` is what follows "recover", ending with null. Returns an exit status.
 int Recover(char** arguments);

@@ -14,10 +14,12 @@
 #include <optional>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "exporters/builtin.h"
 #include "runtime/export/export_spec.h"
+#include "runtime/export/file/document_head.h"
 #include "runtime/export/file/output_path.h"
 #include "runtime/export/file/run_id.h"
 #include "runtime/export/registry.h"
@@ -38,11 +40,16 @@ bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 class Aside {
  public:
   static std::string PathOf(const std::string& path) { return path + ".recovering"; }
-  // Empty if the file is not there.
-  static std::optional<Aside> Take(const std::string& path) {
+  // Empty if the file is not there. It is what `of` wrote.
+  static std::optional<Aside> Take(const std::string& path, const DocumentHead& of) {
     const std::string aside = PathOf(path);
     // Left by a recovery that was itself killed: that is the older one. There is none that is still at it (crash_hold.h).
-    if (Exists(aside)) return Aside(aside, path);
+    if (Exists(aside)) {
+      // What it had come to would be found and kept. But another process may have taken the name since then.
+      const DocumentHead head = ReadDocumentHead(path);
+      if (head.run_id == of.run_id && head.pid == of.pid) unlink(path.c_str());
+      return Aside(aside, path);
+    }
     if (rename(path.c_str(), aside.c_str()) != 0) return std::nullopt;
     return Aside(aside, path);
   }
@@ -57,7 +64,7 @@ class Aside {
 };
 
 absl::Status Export(CrashContents* contents, Exporter* exporter, const SessionInfo& info,
-                    std::optional<uint64_t> settled, bool with_flops, ReplayCounts* counts) {
+                    std::optional<uint64_t> settled, bool with_flops, absl::Duration limit, ReplayCounts* counts) {
   if (absl::Status status = exporter->Open(info); !status.ok()) return status;
   absl::Status status = ReplayCrash(
       contents, settled, with_flops, [&](const EventBatch& batch) { return exporter->Export(batch); }, counts);
@@ -65,7 +72,7 @@ absl::Status Export(CrashContents* contents, Exporter* exporter, const SessionIn
   progress.events_built = info.continued.events + counts->events;
   progress.lost = contents->lost();
   progress.links_made = counts->links;
-  const absl::Time deadline = absl::Now() + absl::Hours(1);
+  const absl::Time deadline = absl::Now() + limit;
   status.Update(exporter->Flush(progress, deadline));
   status.Update(exporter->Close(progress, deadline));
   return status;
@@ -113,7 +120,7 @@ class Recovery {
     return status;
   }
 
-  absl::Status IntoNew(const std::string& exporters) {
+  absl::Status IntoNew(const std::string& exporters, std::string* named) {
     const absl::StatusOr<std::vector<ExporterSpec>> specs = ParseExporterSpecs(exporters);
     if (!specs.ok()) return specs.status();
     // What any exporter of the process has not.
@@ -122,17 +129,34 @@ class Recovery {
       if (output.batch != kDisabled) settled = std::min(settled.value_or(kDisabled), output.batch);
     }
     if (request_.all) settled.reset();
+    const std::string label = FreeLabel(named);
     absl::Status status;
-    for (const ExporterSpec& spec : *specs) status.Update(Run(spec, session_.info, settled));
+    for (const ExporterSpec& spec : *specs) {
+      SessionInfo info = session_.info;
+      if (!absl::StrContains(spec.target, "%p")) info.label = label;
+      status.Update(Run(spec, info, settled));
+    }
     return status;
   }
 
   size_t done() const { return done_; }
 
  private:
+  // What tells this process's outputs from those that the command has written for other ones, which may be of other runs:
+  // nothing, or its pid. What a name has anyhow (output_path.h) does that, too.
+  std::string FreeLabel(std::string* named) const {
+    const SessionInfo& info = session_.info;
+    std::string own = absl::StrCat("rank", info.rank);
+    if (info.in_forked_child) absl::StrAppend(&own, "-", info.pid);
+    std::string label;
+    for (int i = 1; request_.named.count(*named = own + "-" + label) != 0; ++i) {
+      label = i == 1 ? absl::StrCat(info.pid) : absl::StrCat(info.pid, "-", i);
+    }
+    return label;
+  }
+
   absl::Status GoOn(const ExporterSpec& spec, const CrashContents::Output& output) {
-    const std::optional<uint64_t> settled =
-        request_.all ? std::nullopt : std::optional<uint64_t>(output.batch);
+    const std::optional<uint64_t> settled = output.batch;
     SessionInfo info = session_.info;
     // What a flight recorder kept is an output of its own, beside its dumps.
     if (session_.flight) info.label = "recovered";
@@ -143,7 +167,7 @@ class Recovery {
         return own;
       }
     }
-    const std::optional<Aside> aside = Aside::Take(output.path);
+    const std::optional<Aside> aside = Aside::Take(output.path, {session_.run_id, session_.info.pid});
     if (!aside && contents_->IsComplete(output.batch)) {
       ++done_;
       lines_->push_back(absl::StrCat(absl::CHexEscape(output.final_path), ": complete"));
@@ -169,7 +193,8 @@ class Recovery {
     absl::StatusOr<std::unique_ptr<Exporter>> exporter = registry_.Create(spec);
     if (!exporter.ok()) return Failed(spec, exporter.status());
     ReplayCounts counts;
-    const absl::Status status = Export(contents_, exporter->get(), info, settled, session_.with_flops, &counts);
+    const absl::Status status = Export(contents_, exporter->get(), info, settled, session_.with_flops, request_.limit,
+                                       &counts);
     if (!status.ok()) return Failed(spec, status);
     ++done_;
     std::string where = (*exporter)->Destination();
@@ -194,10 +219,10 @@ class Recovery {
 }  // namespace
 
 absl::StatusOr<size_t> RecoverContents(CrashContents* contents, const RecoverRequest& request,
-                                       std::vector<std::string>* lines) {
+                                       std::vector<std::string>* lines, std::string* named) {
   Recovery recovery(contents, request, lines);
   const absl::Status status =
-      request.exporters.empty() ? recovery.IntoOwnOutputs() : recovery.IntoNew(request.exporters);
+      request.exporters.empty() ? recovery.IntoOwnOutputs() : recovery.IntoNew(request.exporters, named);
   if (!status.ok()) return status;
   return recovery.done();
 }

@@ -18,9 +18,9 @@ namespace ferret {
 
 // Lines for people are added to `lines`, one for each output among them. How many outputs have everything now; an error:
 // not everything could be recovered, for the reason that is the last line. Changes FERRET_RUN_ID and, for outputs of the
-// process, the current directory.
+// process, the current directory. `named` is what request.named is to have for files after this one.
 absl::StatusOr<size_t> RecoverContents(internal::CrashContents* contents, const RecoverRequest& request,
-                                       std::vector<std::string>* lines);
+                                       std::vector<std::string>* lines, std::string* named);
 
 }  // namespace ferret
 

@@ -11,11 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "runtime/export/file/document_head.h"
 #include "runtime/export/file/output_path.h"
+#include "tools/proc_stat.h"
 
 namespace ferret {
 namespace {
@@ -74,14 +73,8 @@ Rescue RescueFile(const RunReport::Opened& output, const std::string& run_id) {
 }
 
 bool IsProcessAlive(int32_t pid) {
-  // pid (name) state ...: the name may hold anything, parentheses too.
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  const size_t end_of_name = line.rfind(") ");
-  if (end_of_name == std::string::npos || end_of_name + 2 >= line.size()) return false;
-  const char state = line[end_of_name + 2];
-  return state != 'Z' && state != 'X';
+  const ProcStat stat = ReadProcStat(absl::StrCat("/proc/", pid));
+  return stat.known && !stat.is_dead();
 }
 
 }  // namespace ferret

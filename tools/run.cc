@@ -19,20 +19,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "exporters/builtin.h"
-#include "runtime/export/export_spec.h"
-#include "runtime/export/registry.h"
+#include "absl/time/time.h"
 #include "runtime/session/environment.h"
 #include "runtime/session/run_report.h"
+#include "tools/check_exporters.h"
 #include "tools/child_process.h"
 #include "tools/recover.h"
 #include "tools/run_environment.h"
 #include "tools/run_summary.h"
+#include "tools/say.h"
 
 namespace ferret {
 namespace {
 
 constexpr char kDefaultExport[] = "chrome_trace:trace-%p.json.gz";
+// Whoever waits for the command waits for this, too.
+constexpr absl::Duration kRecoveryLimit = absl::Seconds(60);
 
 enum class Torch {
   kIfThere,  // preload what brings the adapter in, if it is part of this installation
@@ -47,12 +49,6 @@ struct Request {
   bool help = false;
   char** command = nullptr;
 };
-
-// Standard output belongs to the command.
-void Say(absl::string_view line) {
-  const std::string whole = absl::StrCat("ferret: ", line, "\n");
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-}
 
 // Options end at the first argument that is not one, or at "--": what follows is the command, whatever it looks like.
 absl::StatusOr<Request> ParseArguments(char** arguments) {
@@ -104,7 +100,7 @@ class ReportFile {
     path_ = absl::StrCat(folder == nullptr || *folder == '\0' ? "/tmp" : folder, "/ferret-run-XXXXXX");
     const int file = mkstemp(&path_[0]);
     if (file < 0) {
-      Say(absl::StrCat("cannot create ", path_, ": ", strerror(errno), "; there will be no summary"));
+      Say(absl::StrCat("cannot create ", path_, ": ", strerror(errno), "; there will be no summary, and of killed processes no recovery"));
       path_.clear();
       return;
     }
@@ -129,19 +125,6 @@ class ReportFile {
   std::string path_;
 };
 
-// Names, targets and parameters, of everything but plug-ins, which only the recording processes load.
-absl::Status CheckExporters(const Options& options) {
-  const auto specs = ParseExporterSpecs(options.exporters);
-  if (!specs.ok()) return specs.status();
-  ExporterRegistry registry;
-  RegisterBuiltinExporters(registry);
-  for (const ExporterSpec& spec : *specs) {
-    const absl::Status status = registry.Create(spec).status();
-    if (!status.ok() && !(absl::IsNotFound(status) && !options.plugins.empty())) return status;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Prepare(const Request& request, const std::string& run_id, const std::string& report,
                      EnvironmentCopy* environment) {
   if (request.exporters.has_value()) {
@@ -156,7 +139,7 @@ absl::Status Prepare(const Request& request, const std::string& run_id, const st
   const absl::StatusOr<Options> options =
       OptionsFromEnvironment([&](const char* name) { return environment->Get(name); });
   if (!options.ok()) return options.status();
-  if (absl::Status status = CheckExporters(*options); !status.ok()) return status;
+  if (absl::Status status = CheckExporters(options->exporters, !options->plugins.empty()); !status.ok()) return status;
 
   if (request.torch == Torch::kNo) return absl::OkStatus();
   const std::string library = FindPreloadLibrary();
@@ -218,10 +201,11 @@ int Run(char** arguments) {
     // Before the files of killed processes get their names: these are gone on with.
     RecoverRequest recover;
     recover.quiet = true;
+    recover.limit = kRecoveryLimit;
     bool told = false;
     for (const RunReport::CrashFile& file : report->Read().crash_files) {
       if (access(file.path.c_str(), F_OK) != 0) continue;
-      RecoverFile(file.path, recover);
+      RecoverFile(file.path, &recover);
       told = true;
     }
     for (const std::string& line : FinishRun(report->Read(), run_id, told)) Say(line);

@@ -14,6 +14,7 @@
 #include "runtime/events/sort_key.h"
 #include "runtime/trace_reader/trace_reader.h"
 #include "tools/run.h"
+#include "tools/say.h"
 #include "tools/table_arguments.h"
 #include "tools/table_json.h"
 
@@ -21,11 +22,6 @@ namespace ferret {
 namespace {
 
 constexpr int kBadFile = 1;
-
-void Say(absl::string_view line) {
-  const std::string whole = absl::StrCat("ferret: ", line, "\n");
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-}
 
 // The rows that a table would show, in its order.
 std::vector<FunctionEventAvg> ChosenRows(std::vector<FunctionEventAvg> rows, const TableRequest& request) {
@@ -83,11 +79,7 @@ int Table(char** arguments) {
     if (text.empty()) Say(absl::StrCat(request->file, ": no events"));
   }
   if (!text.empty() && text.back() != '\n') text += '\n';
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    Say("cannot write to standard output");
-    return kOwnFailure;
-  }
-  return 0;
+  return Print(text) ? 0 : kOwnFailure;
 }
 
 }  // namespace ferret

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tools/proc_stat.h"
 
 namespace ferret {
 namespace {
@@ -116,14 +117,11 @@ ThreadState ThreadStates::Of(int32_t own_tid) const {
     return state;
   }
   const std::string thread = absl::StrCat(folder_, "/", found->second);
-  // tid (name) state …: the name may hold anything.
-  const std::string stat = FirstLine(thread + "/stat");
-  const size_t begin = stat.find('(');
-  const size_t end = stat.rfind(") ");
-  if (begin == std::string::npos || end == std::string::npos || begin > end || end + 2 >= stat.size()) return state;
+  const ProcStat stat = ReadProcStat(thread);
+  if (!stat.known) return state;
   state.known = true;
-  state.name = stat.substr(begin + 1, end - begin - 1);
-  state.state = StateText(stat[end + 2]);
+  state.name = stat.name;
+  state.state = StateText(stat.state);
   // "running", or the number of the call and its arguments; −1 outside of any.
   const std::string call = FirstLine(thread + "/syscall");
   int number = -1;

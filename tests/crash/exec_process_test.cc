@@ -170,5 +170,25 @@ TEST_F(Exec, AKilledParentIsRecoveredWhileItsChildrenLive) {
   }
 }
 
+// A receiver that is away keeps the recovery for a minute. Ctrl-C does not have to wait for that.
+TEST_F(Exec, ARecoveryByFerretRunCanBeInterrupted) {
+  otlp::FaultServer server([](const otlp::FaultRequest&) { return otlp::Answer(503); });
+  const Markers markers(folder_ / "markers");
+  Program run({DataFile("tools/ferret"), "run", "--no-torch", "--export", "otlp:" + server.Url(""), "--",
+               DataFile("tests/crash/killed_program"), "1", "0", markers.path()},
+              {"FERRET_BUFFER_SIZE=2M", "FERRET_CRASH_DIR=" + folder_ / "crash"});
+  while (markers.of(0) < 1000 && run.Lives()) sched_yield();
+  ASSERT_THAT(CrashFiles(), SizeIs(1));
+  const std::string file = CrashFiles()[0];
+  kill(std::stoi(file.substr(file.rfind('/') + 8)), SIGKILL);  // ferret-PID-0.crash
+  while (run.Lives()) {
+    kill(-run.pid(), SIGINT);
+    usleep(10'000);
+  }
+  const Outcome outcome = run.Wait();
+  EXPECT_EQ(outcome.signal, SIGINT) << outcome.exit_status << outcome.err;
+  EXPECT_THAT(CrashFiles(), SizeIs(1)) << "it can be recovered later";
+}
+
 }  // namespace
 }  // namespace ferret

@@ -6,7 +6,7 @@
 namespace ferret {
 namespace {
 
-TEST(Killed, ProgramsLoseNothingInHundredsOfRounds) { RunRounds(200, 120'000); }
+TEST(Killed, ProgramsLoseNothingInHundredsOfRounds) { RunRounds(200, 120'000, "8M"); }
 
 }  // namespace
 }  // namespace ferret

@@ -8,7 +8,7 @@
 namespace ferret {
 namespace {
 
-TEST(Killed, ProgramsLoseNothingAndNothingIsThereTwice) { RunRounds(10, 40'000); }
+TEST(Killed, ProgramsLoseNothingAndNothingIsThereTwice) { RunRounds(10, 40'000, "64M"); }
 
 }  // namespace
 }  // namespace ferret

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -26,9 +27,11 @@
 namespace ferret {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 Outcome Recover(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {DataFile("tools/ferret"), "recover"};
@@ -41,6 +44,7 @@ class RecoverTest : public testing::Test {
   RecoverTest() { std::filesystem::create_directory(folder_ / "crash"); }
 
   void Run(const std::string& exporters) {
+    markers_.Clear();
     program_ = std::make_unique<Program>(
         std::vector<std::string>{DataFile("tests/crash/killed_program"), "1", "0", markers_.path()},
         std::vector<std::string>{"FERRET_EXPORT=" + exporters, "FERRET_BUFFER_SIZE=8M",
@@ -75,7 +79,8 @@ class RecoverTest : public testing::Test {
     close(file);
   }
 
-  TemporaryFolder folder_;
+  // In memory: an exporter that a disk keeps for seconds would be given up.
+  TemporaryFolder folder_{"/dev/shm"};
   Markers markers_{folder_ / "markers"};
   std::unique_ptr<Program> program_;
 };
@@ -120,6 +125,7 @@ TEST_F(FerretRecover, GoesOnWithNoOutputOfAnotherHost) {
   const Outcome outcome = Recover({CrashFile()});
   EXPECT_EQ(outcome.exit_status, 1);
   EXPECT_THAT(outcome.err, HasSubstr("from another host"));
+  EXPECT_EQ(Recover({folder_ / "crash"}).exit_status, 0) << "it is nobody's fault that it lies there";
   ASSERT_NE(CrashFile(), "");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "trace.json"));
   const Outcome exported = Recover({"--all", "--export=chrome_trace:" + folder_ / "other.json", CrashFile()});
@@ -231,6 +237,43 @@ TEST_F(FerretRecover, KeepsTheFileWhenAskedTo) {
   EXPECT_NE(CrashFile(), "");
 }
 
+TEST_F(FerretRecover, SaysThatItCannotRemoveTheFile) {
+  Kill();
+  const std::string file = CrashFile();
+  // As root as elsewhere: a place where something is mounted.
+  const Outcome outcome = RunProgram({"unshare", "-Urm", "sh", "-c",
+                                      "mount --bind " + file + " " + file + " || exit 77; exec " +
+                                          DataFile("tools/ferret") + " recover " + file});
+  if (outcome.exit_status == 77 || outcome.err.find("unshare:") != std::string::npos) {
+    GTEST_SKIP() << "nothing can be mounted here: " << outcome.err;
+  }
+  EXPECT_EQ(outcome.exit_status, 1) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("recovered, but it cannot be removed: "));
+}
+
+TEST_F(FerretRecover, LeavesNothingOfARecoveryThatWasInterrupted) {
+  while (!HasOutput()) sched_yield();
+  Kill();
+  // What it had put aside, and what it had written by then.
+  std::filesystem::copy_file(folder_ / "trace.json.tmp", folder_ / "trace.json.tmp.recovering");
+  EXPECT_EQ(Recover({CrashFile()}).exit_status, 0);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) files += entry.is_regular_file();
+  EXPECT_EQ(files, 2) << "the trace and the markers";
+  TraceOps ops;
+  ReadOps(folder_ / "trace.json", &ops);
+  ExpectWhole(ops, "f0", markers_.of(0));
+}
+
+TEST_F(FerretRecover, LeavesAloneWhatAnotherProcessWritesAfterARecoveryThatWasInterrupted) {
+  while (!HasOutput()) sched_yield();
+  Kill();
+  std::filesystem::rename(folder_ / "trace.json.tmp", folder_ / "trace.json.tmp.recovering");
+  WriteFile(folder_ / "trace.json.tmp", "of somebody else");
+  EXPECT_EQ(Recover({CrashFile()}).exit_status, 0);
+  EXPECT_EQ(ReadFile(folder_ / "trace-0.json"), "of somebody else");
+}
+
 TEST_F(FerretRecover, AnOutputThatCannotBeWrittenLeavesEverythingAsItWas) {
   Kill();
   // Where the output is to be put stands a folder now.
@@ -264,6 +307,34 @@ TEST_F(FerretRecoverWithoutOutputs, KeepsTheFileAndSaysWhatMakesANewOutputOfIt) 
   EXPECT_EQ(ops.events["life0"], 1);
 }
 
+// Each run has an id of its own, by which files of one run are told from those that may be replaced.
+TEST_F(FerretRecoverWithoutOutputs, OfSeveralRunsEachGetsANewOutput) {
+  std::vector<std::string> pids;
+  for (int run = 0; run < 2; ++run) {
+    Run("chrome_trace:" + folder_ / "trace.json");
+    pids.push_back(std::to_string(program_->pid()));
+    Kill();
+  }
+  const auto names_of = [&](const std::string& first) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      const std::string name = entry.path().filename().string();
+      if (name.rfind(first, 0) != 0) continue;
+      names.push_back(name);
+      TraceOps ops;
+      ReadOps(entry.path(), &ops);
+      EXPECT_EQ(ops.events["life0"], 1) << name;
+    }
+    return names;
+  };
+  const Outcome outcome = Recover({"--all", "--export=chrome_trace:" + folder_ / "new.json", folder_ / "crash"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
+  EXPECT_THAT(names_of("new"), AnyOf(UnorderedElementsAre("new.json", "new-" + pids[0] + ".json"),
+                                     UnorderedElementsAre("new.json", "new-" + pids[1] + ".json")));
+  EXPECT_EQ(Recover({"--all", "--export=chrome_trace:" + folder_ / "of-%p.json", folder_ / "crash"}).exit_status, 0);
+  EXPECT_THAT(names_of("of"), UnorderedElementsAre("of-" + pids[0] + ".json", "of-" + pids[1] + ".json"));
+}
+
 TEST_F(FerretRecoverWithoutOutputs, FerretRunKeepsTheFileToo) {
   program_ = std::make_unique<Program>(
       std::vector<std::string>{DataFile("tools/ferret"), "run", "--no-torch", "--export",
@@ -283,13 +354,26 @@ TEST_F(FerretRecoverWithoutOutputs, FerretRunKeepsTheFileToo) {
 
 TEST(FerretRecoverArguments, MistakesAreOneLineAndTheUsage) {
   for (const std::vector<std::string>& wrong :
-       {std::vector<std::string>{}, {"--no-such-option", "x"}, {"--export"}, {"--all", "x"}}) {
+       {std::vector<std::string>{}, {"--no-such-option", "x"}, {"--export"}, {"--export", "", "x"}, {"--export=", "x"},
+        {"--all", "x"}, {"--all", "--export=", "x"}, {"--"}}) {
     const Outcome outcome = Recover(wrong);
     EXPECT_EQ(outcome.exit_status, 125);
     EXPECT_THAT(outcome.err, HasSubstr("usage: ferret recover"));
     EXPECT_THAT(outcome.out, IsEmpty());
   }
   EXPECT_THAT(Recover({"--help"}).out, StartsWith("usage: ferret recover"));
+  const Outcome operand = Recover({"--", "--keep"});
+  EXPECT_EQ(operand.exit_status, 1);
+  EXPECT_THAT(operand.err, StartsWith("ferret: --keep: "));
+}
+
+TEST(FerretRecoverArguments, ExportersThatCannotBeMadeAreOneLineBeforeAnythingIsDone) {
+  for (const char* bad : {"chrme_trace:x.json", "chrome_trace?levle=3", "chrome_trace:%q", "x y"}) {
+    const Outcome outcome = Recover({"--export", bad, "one.crash", "two.crash"});
+    EXPECT_EQ(outcome.exit_status, 125) << bad;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::Not(HasSubstr(".crash")));
+  }
 }
 
 TEST(FerretRecoverArguments, FilesOfOthersAreRefusedWithAReason) {

@@ -54,8 +54,10 @@ class FerretInspect : public testing::Test {
 
   // Returns when it does what it is to be found doing.
   void Run(const std::string& mode, bool with_file = true) {
-    std::vector<std::string> environment = {"FERRET_EXPORT=chrome_trace:" + folder_ / "%r.json",
-                                            "FERRET_BUFFER_SIZE=1M", "RANK=3", "WORLD_SIZE=8"};
+    // A trace of threads that record as fast as they can would fill the disk.
+    const std::string output = mode == "fast" ? "table:" + folder_ / "%r.txt" : "chrome_trace:" + folder_ / "%r.json";
+    std::vector<std::string> environment = {"FERRET_EXPORT=" + output, "FERRET_BUFFER_SIZE=1M", "RANK=3",
+                                            "WORLD_SIZE=8"};
     if (with_file) environment.push_back("FERRET_CRASH_DIR=" + crash_);
     if (mode == "fast") {
       environment.insert(environment.end(), {"FERRET_OVERFLOW=block", "FERRET_BLOCK_LIMIT=10s"});
@@ -151,6 +153,16 @@ TEST_F(FerretInspect, NeedsNoExporterToGetOn) {
   EXPECT_EQ(outcome.exit_status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, ContainsRegex(kOpenScopes));
   EXPECT_EQ(End().exit_status, 0);
+}
+
+TEST_F(FerretInspect, FailsWhereItCannotWrite) {
+  Run("lock");
+  for (const char* option : {"", "--json "}) {
+    const Outcome outcome =
+        RunProgram({"sh", "-c", DataFile("tools/ferret") + " inspect " + option + Pid() + " >/dev/full"});
+    EXPECT_EQ(outcome.exit_status, 125);
+    EXPECT_EQ(outcome.err, "ferret: cannot write to standard output\n");
+  }
 }
 
 TEST_F(FerretInspect, FindsAFileThatHasNoNameAnyMore) {
@@ -300,6 +312,9 @@ TEST(FerretInspectArguments, MistakesAreOneLineAndTheUsage) {
     EXPECT_THAT(outcome.out, IsEmpty());
   }
   EXPECT_THAT(Inspect({"--help"}).out, StartsWith("usage: ferret inspect"));
+  const Outcome operand = Inspect({"--", "--all"});
+  EXPECT_EQ(operand.exit_status, 1);
+  EXPECT_THAT(operand.err, StartsWith("ferret: --all: "));
 }
 
 TEST(FerretInspectArguments, WhatIsNoCrashFileIsRefusedWithAReason) {

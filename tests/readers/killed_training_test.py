@@ -6,6 +6,7 @@
 
 The training says "step N" on its standard output when step N is over.
 """
+import fcntl
 import os
 import signal
 import subprocess
@@ -32,10 +33,16 @@ class KilledTrainingTest(unittest.TestCase):
                        # Room for all of it, however late the drain comes on a busy machine.
                        "FERRET_OVERFLOW": "block", "FERRET_BLOCK_LIMIT": "10s"}
         command = [FERRET, "run", "--export", f"chrome_trace:{path}", "--", *TRAINING]
-        # Not pipes: loaders' processes hold them until they find out that the training is gone.
+        # Not a pipe: loaders' processes hold it until they find out that the training is gone.
         said = folder.with_name(folder.name + "-said")
-        with open(said, "wb") as err, subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=err) as run:
-            for line in run.stdout:
+        # A pipe in which one line has room: the training waits before it is far beyond the last one that was read, however
+        # late it is killed.
+        out, out_of_training = os.pipe2(os.O_CLOEXEC | os.O_DIRECT)
+        fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, 4096)
+        with open(out, "rb") as lines, open(said, "wb") as err, \
+             subprocess.Popen(command, env=environment, stdout=out_of_training, stderr=err) as run:
+            os.close(out_of_training)
+            for line in lines:
                 words = line.split()
                 if words[:1] == [b"step"] and int(words[1]) >= LAST_SEEN:
                     break

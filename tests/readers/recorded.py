@@ -12,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
 
 import trace_checks  # noqa: E402
 
-# Without what would change how the program records.
+# Without what would change how the program records, and with time to stop: disks may stand still.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("FERRET_") and key != "LD_PRELOAD"}
+ENVIRONMENT["FERRET_STOP_DEADLINE"] = "50s"
 
 
 def folder(name):

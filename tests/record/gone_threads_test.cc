@@ -4,6 +4,7 @@
 // Threads that end by the exit system call: no destructor runs, no hook of any library.
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,14 +28,22 @@ namespace {
   for (;;) syscall(SYS_exit, 0);
 }
 
+// join returns a moment before the system knows no more of the thread.
+void WaitUntilGone(pid_t tid) {
+  while (syscall(SYS_tgkill, getpid(), tid, 0) == 0) sched_yield();
+}
+
 // Runs the body on a thread that ends without a destructor. Returns Ferret's id of the thread.
 uint32_t OnRawThread(const std::function<void()>& body) {
   uint32_t id = 0;
+  pid_t tid = 0;
   std::thread([&] {
+    tid = gettid();
     body();
     id = ThreadId();
     ExitRaw();
   }).join();
+  WaitUntilGone(tid);
   return id;
 }
 
@@ -209,8 +218,10 @@ TEST_F(GoneThreads, LeaveTheirLossesBehind) {
 TEST_F(GoneThreads, ThatWentInTheMiddleOfARecordLeaveAStateThatNobodyUses) {
   const Writer* first = nullptr;
   uint32_t thread = 0;
+  pid_t tid = 0;
   static std::atomic<bool> exits{false};
   std::thread([&] {
+    tid = gettid();
     { const Scope scope(g_site); }
     thread = ThreadId();
     first = t_writer;
@@ -221,6 +232,7 @@ TEST_F(GoneThreads, ThatWentInTheMiddleOfARecordLeaveAStateThatNobodyUses) {
     });
     for (;;) const Scope scope(g_site);
   }).join();
+  WaitUntilGone(tid);
   exits = false;
   SetThreadIdProvider(nullptr);
   EXPECT_TRUE(IsGone(thread));
@@ -251,9 +263,11 @@ TEST(GoneThreadsOfASession, ThatWentAfterItDoNotKeepTheirChunkFromTheNext) {
   std::promise<void> recorded, over;
   CountingSink first_sink;
   std::thread thread;
+  pid_t tid = 0;
   {
     TestSession session(recorder, &first_sink);
     thread = std::thread([&] {
+      tid = gettid();
       { const Scope scope(g_site); }
       recorded.set_value();
       over.get_future().wait();
@@ -265,6 +279,7 @@ TEST(GoneThreadsOfASession, ThatWentAfterItDoNotKeepTheirChunkFromTheNext) {
   EXPECT_EQ(first_sink.All().scopes, 1u);
   over.set_value();
   thread.join();
+  WaitUntilGone(tid);
   CountingSink sink;
   TestSession session(recorder, &sink);
   session.StartDrain();

@@ -25,8 +25,8 @@ class ForkRestart : public ProgramRuns {
  protected:
   ForkRestart() { program_ = "tests/session/fork_program"; }
 
-  // Disks may stand still for seconds.
-  static constexpr const char* kAlways = "FERRET_STOP_DEADLINE=50s ";
+  // What an exporter loses is not in the counts here, and disks may stand still for seconds.
+  static constexpr const char* kAlways = "FERRET_EXPORTER_QUEUE=1G ";
 
   ProgramRun RunForking(const std::string& how, const std::string& variables = "FERRET_FORK=restart") {
     return Run(kAlways + ("FERRET_LOG=info " + variables) + " " + ToFile(), how);

@@ -1,7 +1,8 @@
 // Copyright The Ferret Authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs recording_program, or another one, with a folder of its own to write to, with the given variables and no other FERRET_* ones.
+// Runs recording_program, or another one, with a folder of its own to write to, with the given variables and no other FERRET_* ones but
+// a deadline for its stop.
 
 #ifndef FERRET_TESTS_SESSION_PROGRAM_RUNS_H_
 #define FERRET_TESTS_SESSION_PROGRAM_RUNS_H_
@@ -40,6 +41,7 @@ class ProgramRuns : public testing::Test {
       if (text.rfind("FERRET_", 0) == 0) ours.push_back(text.substr(0, text.find('=')));
     }
     for (const std::string& name : ours) unsetenv(name.c_str());
+    setenv("FERRET_STOP_DEADLINE", "50s", 1);  // disks may stand still
   }
   ~ProgramRuns() override { std::filesystem::remove_all(folder_); }
 

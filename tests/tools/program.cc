@@ -40,6 +40,10 @@ Program::Program(const std::vector<std::string>& arguments, const std::vector<st
                  const std::string& input) {
   std::vector<std::string> argv = arguments;
   std::vector<std::string> env = environment;
+  const std::string deadline = "FERRET_STOP_DEADLINE=";
+  if (std::none_of(env.begin(), env.end(), [&](const std::string& own) { return own.rfind(deadline, 0) == 0; })) {
+    env.push_back(deadline + "50s");
+  }
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('=') + 1);

@@ -23,7 +23,8 @@ struct Outcome {
 // A program with pipes for its three streams, in a process group of its own as a shell makes for a job.
 class Program {
  public:
-  // `environment` is added to this process's ("NAME=value"), from which every FERRET_* and LD_PRELOAD are left out.
+  // `environment` is added to this process's ("NAME=value"), from which every FERRET_* and LD_PRELOAD are left out. Unless
+  // it says otherwise, sessions have 50 s to stop: disks may stand still.
   Program(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {},
           const std::string& input = "");
   ~Program();

@@ -286,7 +286,7 @@ TEST(FerretRun, RunsWithoutAPlaceForTheReport) {
   const Outcome outcome = RunShell("echo ran", {"TMPDIR=/no/such/folder"});
   EXPECT_EQ(outcome.out, "ran\n");
   EXPECT_EQ(outcome.exit_status, 0);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("/no/such/folder"), HasSubstr("no summary")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("/no/such/folder"), HasSubstr("no summary"), HasSubstr("no recovery")));
 }
 
 TEST(FerretCommand, HelpListsTheVariables) {

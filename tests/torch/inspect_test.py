@@ -22,6 +22,7 @@ class InspectTest(ferret_run.FerretTest):
         os.mkfifo(self.pipe)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("FERRET_")}
         environment["FERRET_CRASH_DIR"] = str(self.folder)
+        environment["FERRET_STOP_DEADLINE"] = "50s"  # disks may stand still
         command = [self.ferret, "run", "--export", f"chrome_trace:{self.folder}/trace.json", "--",
                    sys.executable, PROGRAMS, name, self.pipe]
         # pylint: disable-next=consider-using-with
