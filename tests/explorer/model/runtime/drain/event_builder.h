@@ -75,7 +75,7 @@ class EventBuilder {
   }
   bool numbers_chunks() const { return false; }
   void NumberScopes(ThreadTrace&, Chunk*) {}
-  uint64_t BatchNumber() const { return 1; }
+  uint64_t LastBatch() const { return 1; }
   uint64_t steps() const { return 0; }
   int64_t step_end_ns() const { return 0; }
   size_t trace_count() const { return traces_.size(); }
