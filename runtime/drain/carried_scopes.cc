@@ -55,7 +55,7 @@ std::vector<CarriedScope> EventBuilder::OpenScopes(const ThreadTrace& trace, siz
 
 void EventBuilder::Reopen(ThreadTrace& trace, const CarriedScope& carried) {
   if (carried.ended != 0) return;
-  OpenScope scope = {};
+  OpenScope scope;
   scope.id = carried.id;
   scope.parent_id = carried.parent_id;
   scope.start_ns = carried.start_ns;
@@ -67,6 +67,7 @@ void EventBuilder::Reopen(ThreadTrace& trace, const CarriedScope& carried) {
   scope.scope = carried.scope;
   // Whose turn it was to inherit is not carried.
   scope.flags = carried.flags & static_cast<uint8_t>(~kInheritsBackward);
+  scope.extras = nullptr;
   if (carried.name_id == 0) {
     scope.extras = extras_.Take();
     scope.extras->name.assign(carried.name, std::min<size_t>(carried.name_bytes, sizeof(carried.name)));

@@ -167,7 +167,7 @@ TEST_F(SmallCrashFolder, MakesTheBufferSmallerAndSaysSo) {
   const Outcome outcome = RunWith(Mount("size=64m"));
   SKIP_WITHOUT_MOUNTS();
   ExpectRecorded(outcome);
-  EXPECT_THAT(outcome.err, HasSubstr("has room for a buffer of 5"));
+  EXPECT_THAT(outcome.err, HasSubstr("has room for a buffer of 48"));
   EXPECT_THAT(outcome.err, HasSubstr(" MiB instead of 64 MiB\n"));
   EXPECT_EQ(Lines(outcome), 1) << "and nothing is left there: " << outcome.err;
 }
