@@ -2,30 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the Chrome-trace exporter costs its thread per function event: the text alone, that of kernels with their launches
-// and arrows, into a file, gzipped.
+// and arrows, into a file, gzipped. Beside it, in the same run:
 //
-// Every row hands the same batch over again and again: 128 names of framework length, eight threads, one event in four
-// with a sequence number, one in five an annotation. `bytes/event` is what lies on disk.
+//   RapidJson        the same fields of the same events, written by a JSON library's writer
+//   RapidJsonToFile  its text appended to a file by plain writes: nothing closes the document before its end
+//   WritesOnly       as many bytes as the exporter's text, made before, appended by plain writes: the file system's share
+//
+// Every row has a stream of batches: 128 names of framework length, eight threads, one event in four with a sequence
+// number, one in five an annotation. `bytes/event` is what lies on disk, or would. That the exporter and its peer write the
+// same events is checked before anything is measured.
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <benchmark/benchmark.h>
+#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
-#include <vector>
 
+#include "bench/chrome_trace_events.h"
+#include "bench/rapidjson_trace.h"
 #include "exporters/chrome_trace/chrome_trace_exporter.h"
 
 namespace ferret {
 namespace {
-
-constexpr int kBatchEvents = 4096;
-constexpr int kNames = 128;
-constexpr int64_t kStartNs = 1751410836123456789;
 
 // Takes everything and keeps nothing: what remains is the work of making text.
 class NullIo final : public FileIo {
@@ -39,107 +45,165 @@ class NullIo final : public FileIo {
     written = size;
     return 0;
   }
+  // Whoever watches the file finds all of it.
+  int Stat(int, struct stat* status) override {
+    *status = {};
+    status->st_nlink = 1;
+    status->st_size = written;
+    return 0;
+  }
 
   int64_t written = 0;
 };
 
-std::vector<std::string> Names() {
-  const char* const stems[] = {"aten::add_",
-                               "aten::_foreach_lerp_",
-                               "autograd::engine::evaluate_function: AddmmBackward",
-                               "aten::native_layer_norm_backward",
-                               "aten::copy_",
-                               "Optimizer.step#AdamW.step"};
-  std::vector<std::string> names;
-  for (int i = 0; i < kNames; ++i) names.push_back(stems[i % 6] + std::to_string(i));
-  return names;
-}
-
-// A stream of batches whose times go on, so that a compressor sees what it would see in a run.
-class Source {
+// A file that is gone afterwards.
+class TemporaryFile {
  public:
-  // Of scopes, or of kernels that were timed: launches and arrows come with them.
-  explicit Source(bool kernels) : kernels_(kernels), names_(Names()) {}
-
-  const EventBatch& Next() {
-    batch_.Clear();
-    for (int i = 0; i < kBatchEvents; ++i) {
-      seed_ = seed_ * 6364136223846793005 + 1442695040888963407;
-      const uint32_t random = static_cast<uint32_t>(seed_ >> 33);
-      FunctionEvent event;
-      event.id = next_id_++;
-      event.name_id = 1 + random % kNames;
-      event.name = names_[event.name_id - 1];
-      now_ += 200 + random % 4000;
-      event.start_ns = now_;
-      event.end_ns = now_ + 100 + random % 90000;
-      event.device_resource_id = 4000 + (i / 512) % 8;
-      event.sequence_nr = random % 4 == 0 ? next_id_ / 4 : -1;
-      event.is_user_annotation = random % 5 == 0;
-      if (kernels_) MakeKernel(&event);
-      batch_.events.push_back(event);
-    }
-    return batch_;
+  explicit TemporaryFile(const char* name) {
+    if (mkdtemp(folder_) == nullptr) std::abort();
+    path_ = std::string(folder_) + "/" + name;
+  }
+  ~TemporaryFile() {
+    unlink(path_.c_str());
+    rmdir(folder_);
+  }
+  const std::string& path() const { return path_; }
+  double size() const {
+    struct stat status = {};
+    stat(path_.c_str(), &status);
+    return static_cast<double>(status.st_size);
   }
 
  private:
-  void MakeKernel(FunctionEvent* event) {
-    event->end_ns = event->start_ns + 150;
-    event->device_type = event->use_device = DeviceType::kCuda;
-    event->device_resource_id = 7;
-    event->activity_type = ActivityType::kKernel;
-    event->is_user_annotation = false;
-    EventDetails& details = batch_.details.emplace_back();
-    const int64_t start_ns = event->start_ns - 5000;
-    details.launch = &batch_.launches.emplace_back(
-        DeviceLaunch{event->id, 1, 4000, event->id, start_ns, start_ns + 1000, 300, 1});
-    event->details = &details;
-  }
-
-  const bool kernels_;
-  const std::vector<std::string> names_;
-  EventBatch batch_;
-  uint64_t seed_ = 1;
-  int64_t next_id_ = 1;
-  int64_t now_ = kStartNs;
+  char folder_[sizeof("/tmp/chrome_trace_benchmark_XXXXXX")] = "/tmp/chrome_trace_benchmark_XXXXXX";
+  std::string path_;
 };
 
-void Run(benchmark::State& state, const char* file_name, int level, bool to_disk, bool kernels = false) {
-  char folder[] = "/tmp/chrome_trace_benchmark_XXXXXX";
-  if (mkdtemp(folder) == nullptr) return state.SkipWithError("no temporary folder");
-  NullIo null_io;
-  ChromeTraceOptions options;
-  options.target = std::string(folder) + "/" + file_name;
-  options.gzip_level = level;
-  if (!to_disk) options.io = &null_io;
+SessionInfo Info() {
   SessionInfo info;
   info.start_ns = kStartNs;
   info.pid = getpid();
   info.process_name = "benchmark";
+  return info;
+}
+
+// The instant that the exporter's times count from: it is in every trace.
+int64_t BaseNs() {
+  constexpr int64_t kThreeMonthsNs = int64_t{7889238} * 1000000000;
+  return kStartNs / kThreeMonthsNs * kThreeMonthsNs;
+}
+
+void CheckSameEvents() {
+  using rapidjson::Document;
+  const TemporaryFile file("trace.json");
+  ChromeTraceOptions options;
+  options.target = file.path();
+  ChromeTraceExporter exporter(options);
+  Source source(/*kernels=*/false);
+  const EventBatch& batch = source.Next();
+  if (!exporter.Open(Info()).ok() || !exporter.Export(batch).ok()) std::abort();
+  if (!exporter.Close({}, absl::InfiniteFuture()).ok()) std::abort();
+  std::ifstream stream(file.path());
+  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  std::string their_text;
+  RapidJsonTrace theirs(getpid(), BaseNs());
+  theirs.Add(batch, [&](std::string_view piece) { their_text.append(piece); });
+  theirs.Finish([&](std::string_view piece) { their_text.append(piece); });
+
+  Document ours, their_events;
+  ours.Parse<rapidjson::kParseFullPrecisionFlag>(text.c_str());
+  their_events.Parse<rapidjson::kParseFullPrecisionFlag>(their_text.c_str());
+  if (ours.HasParseError() || their_events.HasParseError()) std::abort();
+  rapidjson::SizeType same = 0;
+  for (const Document::ValueType& event : ours["traceEvents"].GetArray()) {
+    if (!event.HasMember("args") || !event["args"].HasMember("Ev Idx")) continue;
+    if (same >= their_events.Size() || event != their_events[same++]) std::abort();
+  }
+  if (same != kBatchEvents || same != their_events.Size()) std::abort();
+}
+
+// `consume` is given a batch each time; what it takes is measured.
+template <typename Consume>
+void Measure(benchmark::State& state, bool kernels, const Consume& consume) {
+  static const bool checked = (CheckSameEvents(), true);
+  (void)checked;
+  Source source(kernels);
   std::chrono::duration<double, std::nano> spent{};
-  {
-    ChromeTraceExporter exporter(options);
-    if (!exporter.Open(info).ok()) return state.SkipWithError("cannot open");
-    Source source(kernels);
-    for (auto _ : state) {
-      state.PauseTiming();
-      const EventBatch& batch = source.Next();
-      state.ResumeTiming();
-      const auto begin = std::chrono::steady_clock::now();
-      if (!exporter.Export(batch).ok()) return state.SkipWithError("cannot export");
-      spent += std::chrono::steady_clock::now() - begin;
-    }
-    if (!exporter.Close({}, absl::InfiniteFuture()).ok()) return state.SkipWithError("cannot close");
+  for (auto _ : state) {
+    state.PauseTiming();
+    const EventBatch& batch = source.Next();
+    state.ResumeTiming();
+    const auto begin = std::chrono::steady_clock::now();
+    if (!consume(batch)) return state.SkipWithError("cannot write");
+    spent += std::chrono::steady_clock::now() - begin;
   }
   const double events = static_cast<double>(state.iterations()) * kBatchEvents;
-  struct stat status = {};
-  if (to_disk) stat(options.target.c_str(), &status);
-  const double bytes = static_cast<double>(to_disk ? status.st_size : null_io.written);
   state.SetItemsProcessed(static_cast<int64_t>(events));
   state.counters["ns/event"] = spent.count() / events;
-  state.counters["bytes/event"] = bytes / events;
-  unlink(options.target.c_str());
-  rmdir(folder);
+}
+
+void SetBytes(benchmark::State& state, double bytes) {
+  state.counters["bytes/event"] = bytes / (static_cast<double>(state.iterations()) * kBatchEvents);
+}
+
+void Run(benchmark::State& state, const char* file_name, int level, bool to_disk, bool kernels = false) {
+  const TemporaryFile file(file_name);
+  NullIo null_io;
+  ChromeTraceOptions options;
+  options.target = file.path();
+  options.gzip_level = level;
+  if (!to_disk) options.io = &null_io;
+  ChromeTraceExporter exporter(options);
+  if (!exporter.Open(Info()).ok()) return state.SkipWithError("cannot open");
+  Measure(state, kernels, [&](const EventBatch& batch) { return exporter.Export(batch).ok(); });
+  if (!exporter.Close({}, absl::InfiniteFuture()).ok()) return state.SkipWithError("cannot close");
+  SetBytes(state, to_disk ? file.size() : static_cast<double>(null_io.written));
+}
+
+bool WriteAllTo(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(fd, bytes.data(), bytes.size());
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+void RunRapidJson(benchmark::State& state, bool to_disk) {
+  const TemporaryFile file("trace.json");
+  const int fd = open(file.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  RapidJsonTrace trace(getpid(), BaseNs());
+  double bytes = 0;
+  bool written = true;
+  const auto take = [&](std::string_view piece) {
+    bytes += static_cast<double>(piece.size());
+    benchmark::DoNotOptimize(piece.data());
+    if (to_disk) written &= WriteAllTo(fd, piece);
+  };
+  Measure(state, /*kernels=*/false, [&](const EventBatch& batch) {
+    trace.Add(batch, take);
+    return written;
+  });
+  trace.Finish(take);
+  SetBytes(state, bytes);
+  close(fd);
+}
+
+void RunWritesOnly(benchmark::State& state) {
+  const TemporaryFile file("bytes");
+  const int fd = open(file.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const std::string piece(64 * 1024, ' ');
+  constexpr size_t kEventBytes = 230;  // of the exporter's text
+  size_t due = 0;
+  Measure(state, /*kernels=*/false, [&](const EventBatch& batch) {
+    bool written = true;
+    for (due += batch.events.size() * kEventBytes; due >= piece.size(); due -= piece.size()) {
+      written &= WriteAllTo(fd, piece);
+    }
+    return written;
+  });
+  SetBytes(state, file.size());
+  close(fd);
 }
 
 void BM_Text(benchmark::State& state) { Run(state, "trace.json", 1, false); }
@@ -147,9 +211,16 @@ void BM_KernelText(benchmark::State& state) { Run(state, "trace.json", 1, false,
 void BM_TextToFile(benchmark::State& state) { Run(state, "trace.json", 1, true); }
 void BM_GzipToFile(benchmark::State& state) { Run(state, "trace.json.gz", static_cast<int>(state.range(0)), true); }
 
+void BM_RapidJson(benchmark::State& state) { RunRapidJson(state, false); }
+void BM_RapidJsonToFile(benchmark::State& state) { RunRapidJson(state, true); }
+void BM_WritesOnly(benchmark::State& state) { RunWritesOnly(state); }
+
 BENCHMARK(BM_Text)->Iterations(500)->UseRealTime();
 BENCHMARK(BM_KernelText)->Iterations(50)->UseRealTime();
 BENCHMARK(BM_TextToFile)->Iterations(500)->UseRealTime();
+BENCHMARK(BM_RapidJson)->Iterations(100)->UseRealTime();
+BENCHMARK(BM_RapidJsonToFile)->Iterations(500)->UseRealTime();
+BENCHMARK(BM_WritesOnly)->Iterations(500)->UseRealTime();
 BENCHMARK(BM_GzipToFile)->Arg(1)->Arg(3)->Arg(6)->Iterations(200)->UseRealTime();
 
 }  // namespace

@@ -21,10 +21,10 @@ Row RowOf(const FunctionEventAvg& average, const Stats& stats) {
   AddTo(&row.average.cpu_time_total_ns, stats.cpu_ns);
   AddTo(&row.average.self_cpu_time_total_ns, stats.self_ns);
   row.max_ns = stats.max_ns;
-  row.p50_ns = stats.durations.Percentile(0.50, stats.max_ns);
-  row.p95_ns = stats.durations.Percentile(0.95, stats.max_ns);
-  row.p99_ns = stats.durations.Percentile(0.99, stats.max_ns);
-  row.durations = &stats.durations;
+  row.p50_ns = stats.durations->Percentile(0.50, stats.max_ns);
+  row.p95_ns = stats.durations->Percentile(0.95, stats.max_ns);
+  row.p99_ns = stats.durations->Percentile(0.99, stats.max_ns);
+  row.durations = stats.durations.get();
   return row;
 }
 
@@ -69,13 +69,13 @@ void Aggregate::AddDeviceTime(const DeviceTimeShare& share) {
 uint64_t Aggregate::events() const {
   uint64_t events = other_events();
   for (const FunctionEventAvg& row : averages_.rows()) events += static_cast<uint64_t>(row.count);
-  for (const auto& stats : stats_) events += static_cast<uint64_t>(stats->count);
+  for (const Stats& stats : stats_) events += static_cast<uint64_t>(stats.count);
   return events;
 }
 
 std::vector<Row> Aggregate::Rows() const {
   std::vector<Row> rows;
-  for (size_t i = 0; i < stats_.size(); ++i) rows.push_back(RowOf(averages_.rows()[i], *stats_[i]));
+  for (size_t i = 0; i < stats_.size(); ++i) rows.push_back(RowOf(averages_.rows()[i], stats_[i]));
   const bool others_have_device_time =
       other_average_.device_time_total_ns != 0 || other_average_.self_device_time_total_ns != 0;
   if (other_events() != 0 || others_have_device_time) {

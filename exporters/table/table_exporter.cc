@@ -59,6 +59,7 @@ absl::Status TableExporter::Open(const SessionInfo& info) {
 absl::Status TableExporter::Export(const EventBatch& batch) {
   int64_t end_ns = end_ns_;
   for (const FunctionEvent& event : batch.events) {
+    table::Aggregate::Expect(event);
     aggregate_.Add(event);
     end_ns = std::max(end_ns, event.end_ns);
   }

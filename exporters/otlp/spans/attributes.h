@@ -34,7 +34,8 @@ class ProtoAttributes : public LimitedList {
 
   void Text(std::string_view key, std::string_view value);
   void Texts(std::string_view key, const std::vector<std::string>& values);
-  void Int(std::string_view key, int64_t value) {
+  // Inlined, as most keys are literals: what does not depend on the value then is a few constants.
+  [[gnu::always_inline]] void Int(std::string_view key, int64_t value) {
     if (!Take()) return;
     const size_t value_bytes = 1 + VarintBytes(static_cast<uint64_t>(value));
     char* at = Begin(key, value_bytes);
@@ -60,7 +61,7 @@ class ProtoAttributes : public LimitedList {
 
  private:
   // Everything up to the inside of the AnyValue, for which there is room.
-  char* Begin(std::string_view key, size_t value_bytes) {
+  [[gnu::always_inline]] char* Begin(std::string_view key, size_t value_bytes) {
     const size_t inside = FieldBytes(key.size()) + FieldBytes(value_bytes);
     char* at = out_.Room(1 + kMaxVarintBytes + inside);
     *at++ = tag_;

@@ -31,6 +31,7 @@ class JsonEncoder {
 
   // As SpanEncoder's.
   void AddSpan(const Span& span);
+  void AddEventSpan(const EventSpan& span) { AddSpan(span.ToSpan()); }
   std::string_view last() const { return out_.view().substr(last_); }
   void AddEncoded(std::string_view span) {
     out_.Append(span);

@@ -18,6 +18,9 @@ namespace ferret::otlp {
 template <typename Prepared>
 class NameCache {
  public:
+  // What Get returned before for that id; null if it did not, or does not keep it.
+  const Prepared* Find(uint32_t name_id) const { return name_id < by_id_.size() ? by_id_[name_id].get() : nullptr; }
+
   // `prepare` makes a Prepared of a name. What is returned lives until the next call.
   template <typename Prepare>
   const Prepared& Get(std::string_view name, uint32_t name_id, const Prepare& prepare) {

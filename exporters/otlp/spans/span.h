@@ -53,6 +53,38 @@ struct Span {
   std::string_view trace_state;  // in W3C's form; empty for none
 };
 
+// The same of an event, which is what nearly all spans are of: it has a parent, of the same process, and no moments. Behind
+// both texts kLoose bytes may be read.
+struct EventSpan {
+  SpanId id = 0;
+  SpanId parent = 0;
+  SpanId linked = 0;  // 0: none
+  LinkType link_type = LinkType::kForward;
+  std::string_view name;
+  uint32_t name_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  std::string_view track;
+  std::string_view attributes;
+  uint32_t dropped_attributes = 0;
+
+  Span ToSpan() const {
+    Span span;
+    span.id = id;
+    span.parent = parent;
+    span.linked = linked;
+    span.link_type = link_type;
+    span.name = name;
+    span.name_id = name_id;
+    span.start_ns = start_ns;
+    span.end_ns = end_ns;
+    span.track = track;
+    span.attributes = attributes;
+    span.dropped_attributes = dropped_attributes;
+    return span;
+  }
+};
+
 // A finished message: an ExportTraceServiceRequest, which is the same as a TracesData. The bytes live until the encoder is
 // given the next span.
 struct RequestBody {

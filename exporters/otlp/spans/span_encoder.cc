@@ -26,15 +26,6 @@ std::string Field(uint32_t number, std::string_view bytes) {
   return field;
 }
 
-// Big endian.
-char* PutSpanId(char* at, SpanId id) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  id = __builtin_bswap64(id);
-#endif
-  std::memcpy(at, &id, sizeof(id));
-  return at + sizeof(id);
-}
-
 std::string WellFormedName(std::string_view name, bool* exact) {
   std::string text;
   *exact = AppendUtf8(name, &text) && !name.empty();
@@ -64,7 +55,7 @@ SpanEncoder::SpanEncoder(const TraceId& trace_id, const Resource& resource) {
     PutFlags(flags + 1, kSpanFlags);
     std::string link = Field(1, trace) + Field(2, std::string(sizeof(SpanId), '\0'));
     link.append(attributes.view()).append(flags, sizeof(flags));
-    links_[type] = Field(13, link);
+    links_[type] = LooseBytes(Field(13, link));
   }
 
   ProtoAttributes resource_attributes(kResourceAttributes);
@@ -96,7 +87,8 @@ SpanEncoder::Prepared SpanEncoder::Prepare(std::string_view name) {
 void SpanEncoder::AddSpan(const Span& span) {
   const Prepared& name = names_.Get(span.name, span.name_id, &Prepare);
   const size_t common_bytes = span.parent != 0 ? kCommonBytes : kCommonBytes - kParentBytes;
-  const std::string_view link = span.linked != 0 ? std::string_view(links_[static_cast<size_t>(span.link_type)]) : "";
+  const std::string_view link =
+      span.linked != 0 ? links_[static_cast<size_t>(span.link_type)].view() : std::string_view();
   const size_t state_bytes = span.trace_state.empty() ? 0 : FieldBytes(span.trace_state.size());
   const size_t dropped_bytes = span.dropped_attributes == 0 ? 0 : 1 + VarintBytes(span.dropped_attributes);
   const size_t size = common_bytes + name.size + span.track.size() + span.attributes.size() + link.size() +
@@ -107,11 +99,7 @@ void SpanEncoder::AddSpan(const Span& span) {
   at = PutVarint(at, size);
 
   char* const common = at;
-  std::memcpy(common, common_.data(), kCommonBytes);
-  PutSpanId(common + kIdAt, span.id);
-  PutSpanId(common + kParentAt, span.parent);
-  PutFixed64(common + kStartAt, UnixNano(span.start_ns));
-  PutFixed64(common + kEndAt, std::max(UnixNano(span.start_ns), UnixNano(span.end_ns)));
+  PutCommon(common, span.id, span.parent, span.start_ns, span.end_ns);
   PutFlags(common + kFlagsAt, span.flags);
   at += kCommonBytes;
   if (span.parent == 0) {

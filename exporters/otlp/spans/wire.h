@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace ferret::otlp {
@@ -50,6 +51,15 @@ inline char* PutFixed64(char* at, uint64_t value) {
   return at + sizeof(value);
 }
 
+// So many bytes behind what is copied loosely may be read and written.
+inline constexpr size_t kLoose = 32;
+
+// In whole blocks, which is a few instructions where memcpy is a call: for short texts of which many are alike in size.
+inline char* PutLoosely(char* at, std::string_view bytes) {
+  for (size_t done = 0; done < bytes.size(); done += kLoose) std::memcpy(at + done, bytes.data() + done, kLoose);
+  return at + bytes.size();
+}
+
 // A field with a length in front.
 inline char* PutField(char* at, char tag, std::string_view bytes) {
   *at++ = tag;
@@ -57,7 +67,7 @@ inline char* PutField(char* at, char tag, std::string_view bytes) {
 }
 inline size_t FieldBytes(size_t size) { return 1 + VarintBytes(size) + size; }
 
-// Bytes that only grow, in one piece.
+// Bytes that only grow, in one piece. view() may be copied loosely.
 class ByteBuffer {
  public:
   // Where the next `bytes` go.
@@ -82,7 +92,7 @@ class ByteBuffer {
  private:
   void Grow(size_t bytes) {
     capacity_ = std::max<size_t>({size_ + bytes, 2 * capacity_, 256});
-    std::unique_ptr<char[]> grown(new char[capacity_]);
+    std::unique_ptr<char[]> grown(new char[capacity_ + kLoose]);
     if (size_ != 0) std::memcpy(grown.get(), data_.get(), size_);
     data_ = std::move(grown);
   }
@@ -90,6 +100,20 @@ class ByteBuffer {
   std::unique_ptr<char[]> data_;
   size_t size_ = 0;
   size_t capacity_ = 0;
+};
+
+// Bytes that stay as they are. view() may be copied loosely.
+class LooseBytes {
+ public:
+  LooseBytes() = default;
+  explicit LooseBytes(std::string_view bytes) : bytes_(bytes), size_(bytes.size()) { bytes_.append(kLoose, '\0'); }
+
+  std::string_view view() const { return {bytes_.data(), size_}; }
+  size_t size() const { return size_; }
+
+ private:
+  std::string bytes_;
+  size_t size_ = 0;
 };
 
 }  // namespace ferret::otlp

@@ -124,8 +124,13 @@ class StepTraces {
       return;
     }
     one_.Clear();
-    const Span span = spans_.AddEvent(event);
-    HeldSpan held = Held(span);
+    const auto ties = spans_.AddEvent(event);
+    HeldSpan held;
+    held.id = ties.id;
+    held.parent = ties.parent;
+    held.linked = ties.linked;
+    held.time_ns = held.start_ns = event.start_ns;
+    held.duration_ns = std::max<int64_t>(0, event.end_ns - event.start_ns);
     if (event.details != nullptr && event.details->launch != nullptr) held.time_ns = event.details->launch->start_ns;
     held.series = series;
     held.batch = batch_;
