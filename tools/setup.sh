@@ -8,7 +8,7 @@ DEBIAN_PACKAGES=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++
   libabsl-dev libbenchmark-dev libconcurrentqueue-dev libcurl4-openssl-dev libgmock-dev libgrpc++-dev libgtest-dev
   libprotobuf-dev protobuf-compiler rapidjson-dev zlib1g-dev
-  python3 python3-dev python3-venv
+  python3 python3-dev python3-venv valgrind
 )
 
 say() { echo "ferret: $*" >&2; }
