@@ -35,6 +35,14 @@ ensure_packages() {
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# What only tools/bench compares with. Where it cannot be installed the report says that it is left out.
+ensure_peers() {
+  (
+    DEBIAN_PACKAGES=(lttng-tools liblttng-ust-dev)
+    ensure_packages
+  ) || say "going on without LTTng-UST"
+}
+
 # Makes the virtual environment $1 with the first Python that can (Debian's needs python3-venv, others bring it along).
 make_venv() {
   local python
