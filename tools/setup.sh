@@ -8,7 +8,7 @@ DEBIAN_PACKAGES=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++
   libabsl-dev libbenchmark-dev libconcurrentqueue-dev libcurl4-openssl-dev libgmock-dev libgrpc++-dev libgtest-dev
   libprotobuf-dev protobuf-compiler rapidjson-dev zlib1g-dev
-  python3 python3-dev python3-venv
+  python3 python3-dev python3-venv valgrind
 )
 
 say() { echo "ferret: $*" >&2; }
@@ -33,6 +33,14 @@ ensure_packages() {
   "${as_root[@]}" "${apt[@]}" update >/dev/null
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# What only tools/bench compares with. Where it cannot be installed the report says that it is left out.
+ensure_peers() {
+  (
+    DEBIAN_PACKAGES=(lttng-tools liblttng-ust-dev)
+    ensure_packages
+  ) || say "going on without LTTng-UST"
 }
 
 # Makes the virtual environment $1 with the first Python that can (Debian's needs python3-venv, others bring it along).

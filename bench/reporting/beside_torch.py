@@ -1,0 +1,37 @@
+# Copyright The Ferret Authors
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch programs, and the same with torch's own profiler."""
+
+import json
+import subprocess
+
+from reporting.rows import Row, fields
+
+
+def torch_op(root, python, runs):
+    out = subprocess.run(
+        [python, f"{root}/bench/torch_cost.py", f"{root}/bazel-bin/adapters/torch/libferret_torch.so",
+         f"{root}/bazel-bin/libferret.so", "--rounds", str(runs), "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
+    figures = json.loads(out.splitlines()[-1])
+    for kind, text in (("record", "PyTorch op: recording, over the bare op"),
+                       ("record with shapes", "PyTorch op: the same with shapes"),
+                       ("record with stack", "PyTorch op: the same with the stack"),
+                       ("to a file", "PyTorch op: recorded, built and in a Chrome trace")):
+        ratio = figures[kind + ": torch.profiler over Ferret"]
+        yield Row(text, f"{figures['ferret ' + kind]:.0f} ns",
+                  f"torch.profiler {figures['torch.profiler ' + kind]:.0f} ns, {ratio:.1f} x", ratio)
+
+
+def event_list(root, folder, python):
+    out = subprocess.run([python, f"{root}/bench/event_list_torch.py", f"{folder}/event_list"], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, check=True, text=True).stdout
+    figures = {}
+    for line in out.splitlines():
+        who, _, rest = line.partition(": ")
+        figures[who] = fields(rest)
+    ours, theirs = figures["ferret"], figures["torch"]
+    ratio = float(theirs["total_ns"]) / float(ours["total_ns"])
+    yield Row("EventList: tree, averages and table of 10 M events", f"{float(ours['total_ns']):.0f} ns an event",
+              f"torch's own {float(theirs['total_ns']) / 1000:.1f} us, {ratio:.0f} x; {ours['bytes_per_event']} bytes an event",
+              ratio)
