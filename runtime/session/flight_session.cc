@@ -21,8 +21,9 @@
 namespace ferret {
 namespace {
 
-// A dump does not wait longer for what was recorded just before it.
-constexpr std::chrono::seconds kLongestCatchUp{1};
+// A dump waits for what was recorded before it, however far behind the drain is; it is written without that only if the
+// drain hangs.
+constexpr std::chrono::seconds kLongestCatchUp{60};
 
 }  // namespace
 

@@ -60,8 +60,9 @@ bool CudaContext::CreatePairs(uint32_t count) {
   const uint32_t end = std::min(first + count, kMostPairs);
   for (uint32_t pair = first; pair < end; ++pair) {
     if (!CreateEvent(2 * pair) || !CreateEvent(2 * pair + 1)) break;
-    created_.store(pair + 1, std::memory_order_release);
     free_.enqueue(pair);
+    // Afterwards, and release, acquired in HasPairs: who sees that there are pairs gets one.
+    created_.store(pair + 1, std::memory_order_release);
   }
   return created() != first;
 }
