@@ -20,6 +20,8 @@ class BatchSink {
   // An empty batch, with warm memory if possible.
   virtual std::shared_ptr<EventBatch> NewBatch() = 0;
   virtual void Push(std::shared_ptr<EventBatch> batch) = 0;
+  // No more of them for now: the drain is about to sleep. Until then a sink need not act on what was pushed.
+  virtual void PassEnded() {}
   // Open scopes have just been listed for a dump. The `sequence` of the latest batch, where batches have any: what was pushed
   // so far goes with them.
   virtual uint64_t KeepForDump() { return 0; }

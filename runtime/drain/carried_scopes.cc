@@ -45,11 +45,16 @@ void EventBuilder::NumberScopes(ThreadTrace& trace, Chunk* chunk) {
 std::vector<CarriedScope> EventBuilder::OpenScopes(const ThreadTrace& trace, size_t most) const {
   std::vector<CarriedScope> scopes;
   scopes.reserve(std::min(most, trace.open.size() + trace.open_async.size()));
-  const auto add = [&](const std::vector<OpenScope>& open, bool is_async) {
-    for (size_t i = 0; i < open.size() && scopes.size() < most; ++i) scopes.push_back(CarriedOf(open[i], is_async));
+  const auto add = [&](const OpenScope& scope, bool is_async) {
+    if (scopes.size() < most) scopes.push_back(CarriedOf(scope, is_async));
+    return scopes.size() < most;
   };
-  add(trace.open, false);
-  add(trace.open_async, true);
+  for (const OpenScope& scope : trace.open) {
+    if (!add(scope, false)) return scopes;
+  }
+  for (const auto& entry : trace.open_async) {
+    if (!add(entry.second, true)) return scopes;
+  }
   return scopes;
 }
 
@@ -73,7 +78,11 @@ void EventBuilder::Reopen(ThreadTrace& trace, const CarriedScope& carried) {
     scope.extras->name.assign(carried.name, std::min<size_t>(carried.name_bytes, sizeof(carried.name)));
   }
   trace.last_ns = std::max(trace.last_ns, scope.start_ns);
-  (carried.is_async != 0 ? trace.open_async : trace.open).push_back(scope);
+  if (carried.is_async != 0) {
+    trace.open_async.emplace(scope.handle, scope);
+  } else {
+    trace.open.push_back(scope);
+  }
 }
 
 std::optional<CarriedSteps> EventBuilder::StepsAfter(const ThreadTrace& trace, uint32_t sequence) const {

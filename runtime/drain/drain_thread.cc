@@ -90,6 +90,7 @@ void DrainThread::Run() {
       }
     }
     if (device_port_ != nullptr) device_port_->Submit(drain_.device().submitted());
+    sink_->PassEnded();
     PublishStats();
     {
       std::lock_guard<std::mutex> lock(mutex_);

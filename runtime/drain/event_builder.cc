@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "ferret/internal/hot_path.h"
@@ -42,7 +43,7 @@ EventBuilder::EventBuilder(const Config& config, const ClockMap* clock, BatchSin
 EventBuilder::~EventBuilder() {
   ForEachTrace([](ThreadTrace& trace) {
     for (OpenScope& scope : trace.open) delete scope.extras;
-    for (OpenScope& scope : trace.open_async) delete scope.extras;
+    for (auto& async : trace.open_async) delete async.second.extras;
   });
 }
 
@@ -123,7 +124,11 @@ inline bool EventBuilder::MustWait(const ThreadTrace& trace, uint32_t handle, in
 [[gnu::always_inline]] inline FunctionEvent& EventBuilder::NewEvent() {
   DeliverIfFull(batch_->events.size());
   ++built_;
-  return batch_->events.emplace_back();
+  // A copy of one in place is inlined, eight stores; emplace_back is a call.
+  static const FunctionEvent kBlank;
+  std::vector<FunctionEvent>& events = batch_->events;
+  events.push_back(kBlank);
+  return events.back();
 }
 
 // What the common event does not have.
@@ -132,8 +137,9 @@ inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
   if (FERRET_UNLIKELY(event.is_user_annotation) && IsStepName(event.name)) NameStep(event, event.name);
 }
 
-[[gnu::always_inline]] inline void EventBuilder::Fill(FunctionEvent& event, const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns,
-                               int64_t self_ns, bool async, bool truncated) const {
+[[gnu::always_inline]] inline void EventBuilder::Fill(FunctionEvent& event, const ThreadTrace& trace,
+                                                      const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
+                                                      bool truncated) const {
   event.id = scope.id;
   event.parent_id = scope.parent_id;
   event.start_ns = scope.start_ns;
@@ -151,8 +157,8 @@ inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
   event.name = names_.Text(scope.name_id);
 }
 
-[[gnu::always_inline]] inline void EventBuilder::Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
-                               bool truncated) {
+[[gnu::always_inline]] inline void EventBuilder::Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns,
+                                                      int64_t self_ns, bool async, bool truncated) {
   FunctionEvent& event = NewEvent();
   Fill(event, trace, scope, end_ns, self_ns, async, truncated);
   Complete(event, scope.extras);
@@ -185,6 +191,10 @@ const char* EventBuilder::Consume(ThreadTrace& trace, const char* from, const ch
         break;
       case RecordType::kScopeBegin:
       case RecordType::kOpBegin:
+        if (const char* const after = Leaf(trace, from, to, header, now_ns)) {
+          from = after;
+          continue;
+        }
         Begin(trace, from, header, now_ns);
         break;
       default:
@@ -195,6 +205,69 @@ const char* EventBuilder::Consume(ThreadTrace& trace, const char* from, const ch
   return from;
 }
 
+namespace {
+
+// What an open scope has from the fields of its begin.
+[[gnu::always_inline]] inline void TakeFields(OpenScope* scope, const char* record, uint64_t header) {
+  scope->name_id = PayloadOf(header);
+  scope->flags = FlagsOf(header);
+  if (TypeOf(header) == RecordType::kOpBegin) {
+    const uint64_t fields = Word(record, 3);
+    const auto number = static_cast<int64_t>(Word(record, 2));
+    scope->sequence_nr = number < 0 ? -1 : number;
+    // As in PyTorch: without a number there is no forward thread.
+    scope->fwd_thread = number < 0 ? 0 : static_cast<uint32_t>(fields);
+    scope->scope = static_cast<uint8_t>(fields >> 32);
+    return;
+  }
+  scope->sequence_nr = -1;
+  scope->fwd_thread = 0;
+  const bool is_annotation = (scope->flags & kUserAnnotation) != 0;
+  scope->scope = static_cast<uint8_t>(is_annotation ? RecordScope::kUserScope : RecordScope::kFunction);
+}
+
+}  // namespace
+
+// Most scopes have nothing in them: their end follows their begin. Such a one is built without a place among the open ones,
+// so that nothing of it is stored before it is an event. Returns what follows it; null if it is not one of these, or has
+// anything that is rare.
+[[gnu::always_inline]] inline const char* EventBuilder::Leaf(ThreadTrace& trace, const char* record, const char* to,
+                                                             uint64_t header, int64_t now_ns) {
+  const char* const end = record + RecordBytes(header);
+  if (end + kEndBytes > to) return nullptr;
+  const uint32_t handle = trace.begins + 2;
+  if (Word(end, 0) != RecordHeader(RecordType::kScopeEnd, kEndBytes, 0, handle)) return nullptr;
+  constexpr uint8_t kUsual = kUserAnnotation | kFrameworkThreads;
+  if ((FlagsOf(header) & ~kUsual) != 0 || trace.inheriting != 0 || trace.early_ends != 0) return nullptr;
+  const int64_t end_ns = clock_->ToNs(Word(end, 1));
+  if (FERRET_UNLIKELY(end_ns < now_ns || end_ns > trace.window_end_ns)) return nullptr;
+  // With cuts an op may have to wait.
+  if (config_.cuts && TypeOf(header) == RecordType::kOpBegin) return nullptr;
+  trace.begins = handle;
+  trace.last_ns = end_ns;
+  OpenScope scope;
+  scope.id = config_.chunk_ids ? trace.next_id++ : next_id_++;
+  scope.start_ns = now_ns;
+  scope.children_ns = 0;
+  scope.extras = nullptr;
+  scope.handle = handle;
+  TakeFields(&scope, record, header);
+  const int64_t duration = end_ns - now_ns;
+  if (trace.open.empty()) {
+    scope.parent_id = 0;
+    trace.root_children_ns += duration;
+  } else {
+    scope.parent_id = trace.open.back().id;
+    trace.open.back().children_ns += duration;
+  }
+  if (scope.sequence_nr < 0) {
+    Emit(trace, scope, end_ns, duration, false, false);
+  } else {
+    EmitLinked(trace, scope, end_ns, duration, false);
+  }
+  return end + kEndBytes;
+}
+
 inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
   const uint8_t flags = FlagsOf(header);
   const int64_t id = config_.chunk_ids ? trace.next_id++ : next_id_++;
@@ -203,27 +276,14 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
   const int64_t parent_id = trace.open.empty() ? 0 : trace.open.back().id;
   // Built where it stays: what is copied right after it was written has to wait for the stores.
   const bool is_async = (flags & kAsync) != 0;
-  OpenScope& scope = FERRET_UNLIKELY(is_async) ? trace.open_async.emplace_back() : trace.open.emplace_back();
+  OpenScope& scope = FERRET_UNLIKELY(is_async) ? trace.open_async.emplace(handle, OpenScope())->second : trace.open.emplace_back();
   scope.id = id;
   scope.parent_id = is_async ? 0 : parent_id;
   scope.start_ns = now_ns;
   scope.children_ns = 0;
   scope.extras = nullptr;
-  scope.name_id = PayloadOf(header);
   scope.handle = handle;
-  scope.flags = flags;
-  if (TypeOf(header) == RecordType::kOpBegin) {
-    const uint64_t fields = Word(record, 3);
-    const auto number = static_cast<int64_t>(Word(record, 2));
-    scope.sequence_nr = number < 0 ? -1 : number;
-    // As in PyTorch: without a number there is no forward thread.
-    scope.fwd_thread = number < 0 ? 0 : static_cast<uint32_t>(fields);
-    scope.scope = static_cast<uint8_t>(fields >> 32);
-  } else {
-    scope.sequence_nr = -1;
-    scope.fwd_thread = 0;
-    scope.scope = static_cast<uint8_t>((flags & kUserAnnotation) != 0 ? RecordScope::kUserScope : RecordScope::kFunction);
-  }
+  TakeFields(&scope, record, header);
   if (FERRET_UNLIKELY((flags & (kInlineName | kInheritsBackward)) != 0 || trace.inheriting != 0 || trace.early_ends != 0)) {
     BeginRarely(trace, &scope, record, header);
   }
@@ -306,18 +366,12 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
   auto found = traces_.find(thread);
   if (found != traces_.end()) {
     ThreadTrace& trace = *found->second;
-    for (auto* open : {&trace.open_async, &trace.open}) {
-      for (size_t i = open->size(); i-- > 0;) {
-        if ((*open)[i].handle != handle) continue;
-        if (open == &trace.open && (*open)[i].extras != nullptr) BeforeClose(trace, i, false);
-        const OpenScope scope = (*open)[i];
-        if (open == &trace.open) LeaveNest(trace, i);
-        open->erase(open->begin() + static_cast<std::ptrdiff_t>(i));
-        // It lasts no longer than the window that it began in, whenever it ended.
-        const int64_t window_end_ns = WindowEndNs(trace);
-        CloseAsync(trace, scope, std::min(now_ns, window_end_ns), now_ns > window_end_ns);
-        return;
-      }
+    OpenScope scope;
+    if (TakeByHandle(trace, handle, &scope)) {
+      // It lasts no longer than the window that it began in, whenever it ended.
+      const int64_t window_end_ns = WindowEndNs(trace);
+      CloseAsync(trace, scope, std::min(now_ns, window_end_ns), now_ns > window_end_ns);
+      return;
     }
     // Signed difference, since handles wrap around.
     if (static_cast<int32_t>(handle - trace.begins) <= 0) {
@@ -335,6 +389,28 @@ void EventBuilder::RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns) {
   }
   latest_early_end_ns_ = std::max(latest_early_end_ns_, now_ns);
   if (found != traces_.end()) ++found->second->early_ends;
+}
+
+// The open scope with that handle, async or nested, which is not open any more then.
+bool EventBuilder::TakeByHandle(ThreadTrace& trace, uint32_t handle, OpenScope* scope) {
+  // Handles wrap around: of several the latest.
+  if (auto after = trace.open_async.upper_bound(handle); after != trace.open_async.begin()) {
+    const auto latest = std::prev(after);
+    if (latest->first == handle) {
+      *scope = latest->second;
+      trace.open_async.erase(latest);
+      return true;
+    }
+  }
+  for (size_t i = trace.open.size(); i-- > 0;) {
+    if (trace.open[i].handle != handle) continue;
+    if (trace.open[i].extras != nullptr) BeforeClose(trace, i, false);
+    *scope = trace.open[i];
+    LeaveNest(trace, i);
+    trace.open.erase(trace.open.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  }
+  return false;
 }
 
 // A scope that ends on another thread turns out to nest in nothing: what is and was inside of it moves one level out.
@@ -365,7 +441,7 @@ void EventBuilder::CloseAll(ThreadTrace& trace, int64_t now_ns) {
 }
 
 void EventBuilder::CloseAllAsync(ThreadTrace& trace, int64_t now_ns) {
-  for (const OpenScope& scope : trace.open_async) CloseAsync(trace, scope, now_ns, true);
+  for (const auto& async : trace.open_async) CloseAsync(trace, async.second, now_ns, true);
   trace.open_async.clear();
 }
 

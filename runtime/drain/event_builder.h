@@ -148,11 +148,13 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   void DeliverIfFull(size_t size) {
     if (FERRET_UNLIKELY(size >= config_.batch_events) && !config_.cuts) DeliverBatch();
   }
+  const char* Leaf(ThreadTrace& trace, const char* record, const char* to, uint64_t header, int64_t now_ns);
   void Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns);
   void BeginRarely(ThreadTrace& trace, OpenScope* scope, const char* record, uint64_t header);
   void End(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void EndOutOfOrder(ThreadTrace& trace, uint32_t handle, int64_t now_ns);
   void RemoteEnd(uint32_t thread, uint32_t handle, int64_t now_ns);
+  bool TakeByHandle(ThreadTrace& trace, uint32_t handle, OpenScope* scope);
   void LeaveNest(ThreadTrace& trace, size_t place);
   // The same, for the one place that most scopes go through, and for all others.
   void CloseInnermostInline(ThreadTrace& trace, int64_t now_ns, bool truncated);

@@ -3,9 +3,10 @@
 //
 // LinkTable: forward ops that wait for their backward op, by (thread, sequence number). Bounded.
 //
-// The newest ops stand in a small direct-mapped front, where consecutive numbers of a thread are neighbours and a
-// backward pass, which runs through them from the last to the first, finds each with one access. What a newer op
-// displaces from there moves into hash maps behind it.
+// The newest ops stand in a direct-mapped front, where consecutive numbers of a thread are neighbours and a backward
+// pass, which runs through them from the last to the first, finds each with one access, next to the one before. It
+// starts small, so that it stays in the cache, and doubles when it is half full and a newer op would displace another one,
+// up to `capacity`. What is displaced beyond that, or by another thread, moves into hash maps behind it.
 //
 // A program that runs forward with gradients on and never calls backward would fill any table. The hash maps are two
 // generations: when the younger is full, the older is dropped as a whole (its entries counted as evicted) and they
@@ -14,6 +15,7 @@
 #ifndef FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 #define FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -44,19 +46,19 @@ constexpr uint64_t LinkThread(uint32_t thread, bool framework_ids) {
 
 struct OpenForward {
   int64_t start_ns = 0;
-  int64_t id = 0;
+  int64_t id = 0;  // never 0 of an op
   int32_t os_tid = 0;
 };
 
 class LinkTable {
  public:
-  explicit LinkTable(size_t capacity) : capacity_(capacity < 1 ? 1 : capacity), front_(kFrontSlots) {}
+  explicit LinkTable(size_t capacity) : capacity_(std::max<size_t>(capacity, 1)), front_(kFirstSlots) {}
 
   // Of several forward ops with one key, the one that started last stays: nested ops share a number, and the innermost
   // made the autograd node. They are of one thread, whose ids are in the order of the begins, also within one tick.
   void Insert(const LinkKey& key, const OpenForward& op) {
     Slot& slot = SlotOf(key);
-    if (__builtin_expect(!slot.used && young_.empty() && old_.empty(), 1)) {
+    if (__builtin_expect(!slot.used() && young_.empty() && old_.empty(), 1)) {
       Fill(&slot, key, op);
     } else {
       InsertAmongOthers(slot, key, op);
@@ -66,10 +68,9 @@ class LinkTable {
   // Finds and forgets: one arrow for each forward op.
   bool Take(const LinkKey& key, OpenForward* op) {
     Slot& slot = SlotOf(key);
-    if (slot.used && slot.key == key) {
+    if (slot.used() && slot.key == key) {
       *op = slot.op;
-      slot.used = false;
-      --in_front_;
+      Empty(&slot);
       return true;
     }
     return TakeFrom(young_, key, op) || TakeFrom(old_, key, op);
@@ -77,8 +78,9 @@ class LinkTable {
 
   uint64_t evicted() const { return evicted_; }
   size_t size() const { return in_front_ + young_.size() + old_.size(); }
+  size_t front_slots() const { return front_.size(); }
 
-  static constexpr size_t kFrontSlots = 8192;
+  static constexpr size_t kFirstSlots = 8192;  // a power of two
 
  private:
   using Map = absl::flat_hash_map<LinkKey, OpenForward>;
@@ -86,20 +88,29 @@ class LinkTable {
   struct Slot {
     LinkKey key;
     OpenForward op;
-    bool used = false;
+    bool used() const { return op.id != 0; }
   };
 
   void Fill(Slot* slot, const LinkKey& key, const OpenForward& op) {
     slot->key = key;
     slot->op = op;
-    slot->used = true;
     ++in_front_;
   }
 
+  void Empty(Slot* slot) {
+    slot->op.id = 0;
+    --in_front_;
+  }
+
   void InsertAmongOthers(Slot& slot, const LinkKey& key, const OpenForward& op) {
-    if (slot.used) {
+    if (slot.used()) {
       if (slot.key == key) {
         if (op.id > slot.op.id) slot.op = op;
+        return;
+      }
+      if (front_.size() < capacity_ && in_front_ >= front_.size() / 2) {
+        Grow();
+        Insert(key, op);
         return;
       }
       if (InsertIfKnownBehind(key, op)) return;
@@ -113,7 +124,16 @@ class LinkTable {
   Slot& SlotOf(const LinkKey& key) {
     // Threads start at places far apart, numbers of a thread are neighbours.
     const uint64_t place = static_cast<uint64_t>(key.sequence_nr) + key.thread * 0x9e3779b97f4a7c15;
-    return front_[place % kFrontSlots];
+    return front_[place & (front_.size() - 1)];
+  }
+
+  // What had a slot of its own has one again.
+  void Grow() {
+    std::vector<Slot> smaller(2 * front_.size());
+    smaller.swap(front_);
+    for (const Slot& slot : smaller) {
+      if (slot.used()) SlotOf(slot.key) = slot;
+    }
   }
 
   // A key is in one place only. One that is used again is new again: it must not go with the older generation.
@@ -137,8 +157,7 @@ class LinkTable {
       std::swap(old_, young_);
     }
     young_.emplace(slot.key, slot.op);
-    slot.used = false;
-    --in_front_;
+    Empty(&slot);
   }
 
   static bool TakeFrom(Map& map, const LinkKey& key, OpenForward* op) {

@@ -44,7 +44,7 @@ std::shared_ptr<EventBatch> EventBuilder::ListOpen(uint64_t ticks) const {
     for (size_t i = trace.open.size(); i-- > 0;) {
       add(trace.open[i], i + 1 < trace.open.size() ? &trace.open[i + 1] : nullptr, false);
     }
-    for (const OpenScope& scope : trace.open_async) add(scope, nullptr, true);
+    for (const auto& async : trace.open_async) add(async.second, nullptr, true);
   }
   batch->extra = batch->events.size();
   return batch;

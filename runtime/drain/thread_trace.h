@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "ferret/internal/record_format.h"
 #include "runtime/crash/crash_layout.h"
 #include "runtime/drain/linker.h"
@@ -55,7 +56,7 @@ struct ThreadTrace {
   int64_t window_end_ns = INT64_MAX;
 
   std::vector<OpenScope> open;        // nested, innermost last
-  std::vector<OpenScope> open_async;  // no order
+  absl::btree_multimap<uint32_t, OpenScope> open_async;  // by handle; thousands may be open, and end in any order
   int64_t root_children_ns = 0;       // time of closed scopes without parent
   // A scope opened last with kInheritsBackward and nothing since: its place in `open` plus one, else 0.
   size_t inheriting = 0;

@@ -64,6 +64,7 @@ class ExporterQueue {
       : max_bytes_(max_bytes), fresh_after_(fresh_after) {}
 
   bool empty() const { return entries_.empty(); }
+  bool IsQuarterFull() const { return held_bytes_ >= max_bytes_ / 4; }
   ExporterCounts counts() const { return counts_; }
 
   // Queues the batch, or drops it if the bytes held for this exporter would exceed the bound.

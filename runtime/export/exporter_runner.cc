@@ -38,7 +38,7 @@ ExporterRunner::~ExporterRunner() {
   if (!abandoned_) delete state_;
 }
 
-void ExporterRunner::Push(std::shared_ptr<const EventBatch> batch) {
+void ExporterRunner::Push(std::shared_ptr<const EventBatch> batch, bool wake) {
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     if (!state_->disabled.ok()) {
@@ -48,9 +48,12 @@ void ExporterRunner::Push(std::shared_ptr<const EventBatch> batch) {
     } else {
       state_->queue.Push(std::move(batch));
     }
+    wake |= state_->queue.IsQuarterFull();
   }
-  state_->work.notify_one();
+  if (wake) Wake();
 }
+
+void ExporterRunner::Wake() { state_->work.notify_one(); }
 
 void ExporterRunner::FlushSoon() {
   std::deque<ExporterQueue::Entry> given_up;  // freed without the lock

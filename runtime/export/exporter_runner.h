@@ -76,7 +76,9 @@ class ExporterRunner {
 
   // Hands a batch to the exporter, or drops it (for this exporter alone, counted) when the queue is full. Never blocks.
   // The notices about threads of dropped batches are kept and exported before the next batch that is not dropped.
-  void Push(std::shared_ptr<const EventBatch> batch);
+  // Without `wake` a thread that sleeps goes on sleeping, until Wake at the latest, or until the queue is a quarter full.
+  void Push(std::shared_ptr<const EventBatch> batch, bool wake = true);
+  void Wake();
 
   // Flushes once more before its time, if anything was exported since the last flush. An exporter that hangs cannot: it loses
   // what waits for it, see RunnerOptions::on_given_up. Never blocks.

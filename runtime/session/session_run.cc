@@ -34,6 +34,8 @@ using internal::ThreadRegistry;
 // A flight recorder has no use for small batches, and each one has its own memory in the ring. A slow step may be seen so
 // much later.
 constexpr int64_t kFlightBatchNs = 250'000'000;
+// Exporters' threads are woken for so many full batches, and at the end of a pass of the drain.
+constexpr uint64_t kBatchesForWake = 8;
 
 Recorder::Config RecorderConfig(const Options& options) {
   Recorder::Config config;
@@ -247,7 +249,15 @@ void SessionRun::Push(std::shared_ptr<EventBatch> batch) {
     KeepLosses();
     return;
   }
-  for (const auto& runner : runners_) runner->Push(batch);
+  // Waking a thread, and switching to it, costs as much as building a hundred events.
+  const bool wake = ++unannounced_ == kBatchesForWake;
+  if (wake) unannounced_ = 0;
+  for (const auto& runner : runners_) runner->Push(batch, wake);
+}
+
+void SessionRun::PassEnded() {
+  if (std::exchange(unannounced_, 0) == 0) return;
+  for (const auto& runner : runners_) runner->Wake();
 }
 
 uint64_t SessionRun::KeepForDump() {

@@ -79,6 +79,7 @@ class SessionRun final : public internal::BatchSink {
   // BatchSink, for the drain thread.
   std::shared_ptr<EventBatch> NewBatch() override { return pool_.Acquire(); }
   void Push(std::shared_ptr<EventBatch> batch) override;
+  void PassEnded() override;
   uint64_t KeepForDump() override;
   void WantSettled() override;
 
@@ -117,7 +118,8 @@ class SessionRun final : public internal::BatchSink {
   uint64_t names_refused_before_ = 0;
   uint64_t details_lost_before_ = 0;
   uint64_t ends_refused_before_ = 0;
-  uint64_t batches_ = 0;  // drain thread only, as the next one
+  uint64_t batches_ = 0;  // drain thread only, as the next two
+  uint64_t unannounced_ = 0;  // of them, that the runners' threads may not have been woken for
   int64_t losses_kept_ns_ = 0;
   bool abandoned_ = false;
 };

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/drain/event_tree.h"
 
@@ -45,6 +47,27 @@ TEST(AsyncScopes, EndRightThoughTheEndIsReadBeforeTheBegin) {
   harness.Finish(110);
   EXPECT_EQ(harness.builder().unmatched_remote_ends(), 0u);
   EXPECT_EQ(harness.sink.events.size(), 3u);
+}
+
+// Requests in a queue. What one costs does not grow with how many wait, or this takes minutes.
+TEST(AsyncScopes, AHundredThousandAtOnceEndInTheOrderOfTheirBegins) {
+  DrainHarness harness(2);
+  constexpr uint32_t kScopes = 100'000;
+  std::vector<uint32_t> handles;
+  for (uint32_t i = 0; i < kScopes; ++i) {
+    handles.push_back(harness.thread(1).Begin(10 + i, "request", kAsync));
+    if (i % 1000 == 0) harness.Pass(10 + i);
+  }
+  for (uint32_t i = 0; i < kScopes; ++i) {
+    harness.thread(2).RemoteEnd(kScopes + 20 + i, 1, handles[i]);
+    if (i % 1000 == 0) harness.Pass(kScopes + 20 + i);
+  }
+  harness.Finish(3 * kScopes);
+  ASSERT_EQ(harness.sink.events.size(), kScopes);
+  for (const FunctionEvent& event : harness.sink.events) {
+    ASSERT_FALSE(event.is_truncated);
+    ASSERT_EQ(event.duration_ns(), kScopes + 10);
+  }
 }
 
 TEST(AsyncScopes, NeverEndBeforeTheyBegan) {

@@ -61,7 +61,7 @@ TEST(DrainBounds, ForgetsTheOldestForwardOpsAndCountsThem) {
   harness.Finish(30);
   const Linker& linker = harness.builder().linker();
   EXPECT_GE(linker.made(), 1000u);
-  EXPECT_LE(linker.made(), 2000u + LinkTable::kFrontSlots);
+  EXPECT_LE(linker.made(), 2000u + LinkTable::kFirstSlots);
   EXPECT_EQ(linker.made() + linker.evicted(), static_cast<uint64_t>(kOps));
   EXPECT_EQ(linker.unmatched(), linker.evicted());
   EXPECT_EQ(harness.sink.events.size(), static_cast<size_t>(2 * kOps));

@@ -48,7 +48,7 @@ TEST(LinkTable, KeepsTheNewestKeys) {
   for (uint32_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    const size_t capacity = 1 + random() % 300;
+    const size_t capacity = 1 + random() % (seed % 3 == 0 ? 20000 : 300);
     const int64_t numbers = 1 + random() % (seed % 2 == 0 ? 20000 : 400);
     LinkTable table(capacity);
     using Key = std::pair<uint64_t, int64_t>;
@@ -82,7 +82,7 @@ TEST(LinkTable, KeepsTheNewestKeys) {
       newest_first.erase(found->second.second);
       known.erase(found);
     }
-    ASSERT_LE(table.size(), 2 * capacity + LinkTable::kFrontSlots);
+    ASSERT_LE(table.size(), 2 * capacity + table.front_slots());
   }
 }
 
@@ -96,6 +96,26 @@ TEST(LinkTable, CountsEveryKeyThatItForgets) {
     ASSERT_EQ(table.size() + table.evicted() + taken, static_cast<uint64_t>(number + 1));
   }
   EXPECT_GT(table.evicted(), 30'000u);
+}
+
+TEST(LinkTable, GrowsForAsManyAsItHasRoomForAndNoFurther) {
+  constexpr int64_t kNumbers = 300'000;
+  LinkTable table(100'000);
+  for (int64_t number = 0; number < kNumbers; ++number) {
+    table.Insert({1, number}, Forward(number + 1));
+    if (number == 1000) {
+      EXPECT_EQ(table.front_slots(), LinkTable::kFirstSlots) << "the first ones do not fill it";
+    }
+    if (number == 100'000) {
+      EXPECT_EQ(table.evicted(), 0u);
+    }
+  }
+  EXPECT_EQ(table.front_slots(), 131'072u);
+  for (int64_t number = kNumbers; number-- > kNumbers - 131'072;) {
+    OpenForward op;
+    ASSERT_TRUE(table.Take({1, number}, &op)) << number;
+    ASSERT_EQ(op.id, number + 1);
+  }
 }
 
 }  // namespace

@@ -47,6 +47,27 @@ TEST_F(ExporterRunnerTest, CallsTheExporterInOrderAndDestroysItBeforeStopReturns
   EXPECT_THAT(TakeLines(), ElementsAre());
 }
 
+// Returns once the exporter has been given that, or never.
+TEST_F(ExporterRunnerTest, WhatIsPushedWithoutAWakeIsTakenAfterOneOrWhenItIsMuch) {
+  auto entered = std::make_shared<Gate>();
+  script_->on_export = [&](const EventBatch&) {
+    entered->Open();
+    return absl::OkStatus();
+  };
+  const auto batch = MakeBatch(1);
+  options_.max_queue_bytes = 16 * batch->bytes();
+  auto runner = Start();
+  runner->Push(batch, /*wake=*/false);
+  runner->Wake();
+  entered->Wait();
+  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());  // nothing more to do
+  entered = std::make_shared<Gate>();
+  for (int i = 0; i < 4; ++i) runner->Push(MakeBatch(2), /*wake=*/false);
+  entered->Wait();
+  EXPECT_TRUE(runner->Stop(absl::InfiniteFuture()).ok());
+  EXPECT_EQ(runner->counts().exported, 5u);
+}
+
 TEST_F(ExporterRunnerTest, StopsOnceAndDropsWhatIsPushedLater) {
   auto runner = Start();
   EXPECT_TRUE(runner->Stop(absl::InfiniteFuture()).ok());
