@@ -102,7 +102,7 @@ InspectedThread ThreadOf(const ThreadTrace& trace, CrashContents* contents, Text
   for (const OpenScope& open : trace.open) scopes.push_back(&open);
   KeepOpen(scopes, false, contents, names, &thread);
   scopes.clear();
-  for (const OpenScope& open : trace.open_async) scopes.push_back(&open);
+  for (const auto& async : trace.open_async) scopes.push_back(&async.second);
   std::stable_sort(scopes.begin(), scopes.end(),
                    [](const OpenScope* a, const OpenScope* b) { return a->start_ns < b->start_ns; });
   KeepOpen(scopes, true, contents, names, &thread);
