@@ -4,7 +4,10 @@
 // A whole session as a program has it: one thread records, the drain builds FunctionEvents, exporters take them, the last
 // of them the aggregate table, whose sum says how many arrived.
 //
-//   pipeline [--kind plain|linked] [--rate MILLIONS] [--seconds N | --scopes N] [--export SPECS]
+//   pipeline [--kind plain|linked] [--rate MILLIONS] [--seconds N | --scopes N] [--export SPECS] [--otlp QUERY]
+//
+// --otlp: also to an OpenTelemetry receiver in a process of its own, which forgets what it gets, with these parameters of the
+// exporter; the program marks a step every 1,000 scopes then.
 //
 // The thread records in bursts. With a rate it waits between them until the next one is due, so the rate is an average:
 // a burst that was held up is caught up with. Without one it never waits.
@@ -17,6 +20,8 @@
 //   stop_s                      from the last record to complete files
 //   rss_MiB, growth_MiB         at the end of recording; since a tenth of it had passed
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,8 +32,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "bench/discarding_receiver.h"
 #include "ferret/scope.h"
 #include "ferret/session.h"
 #include "runtime/clock/cpu_clock.h"
@@ -45,6 +52,7 @@ struct Options {
   double seconds = 10;
   uint64_t scopes = 0;   // instead of seconds
   std::string exporters;  // besides the table
+  const char* otlp = nullptr;
 };
 
 Options Parse(int count, char** arguments) {
@@ -56,6 +64,7 @@ Options Parse(int count, char** arguments) {
     if (name == "--rate") options.rate = std::atof(value) * 1e6;
     if (name == "--seconds") options.seconds = std::atof(value);
     if (name == "--scopes") options.scopes = std::strtoull(value, nullptr, 10);
+    if (name == "--otlp") options.otlp = value;
     if (name == "--export") options.exporters = value + std::string(",");
   }
   return options;
@@ -110,17 +119,52 @@ double FloorTicks() {
   return bursts.MedianTicks();
 }
 
+// The receiver's process, and where it listens.
+pid_t StartReceiver(std::string* url) {
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    const ferret::otlp::DiscardingReceiver receiver;
+    const std::string at = receiver.Url();
+    if (write(ends[1], at.data(), at.size()) < 0) _exit(1);
+    for (;;) pause();
+  }
+  char text[200];
+  const ssize_t length = read(ends[0], text, sizeof(text));
+  *url = std::string(text, length > 0 ? static_cast<size_t>(length) : 0);
+  return child;
+}
+
 double ResidentMiB() {
   long pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-uint64_t EventsIn(const std::string& report) {
-  std::ifstream in(report);
+// What the table says of the whole run.
+struct Report {
+  uint64_t events = 0;
+  uint64_t lost = 0;  // for any reason, on the way to the table
+};
+
+Report ReadReport(const std::string& path) {
+  std::ifstream in(path);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const size_t place = text.find("\"events\": ");
-  return place == std::string::npos ? 0 : std::strtoull(text.c_str() + place + 10, nullptr, 10);
+  Report report;
+  const auto number = [&text](std::string_view name, size_t from) {
+    const size_t place = text.find(name, from);
+    return place == std::string::npos ? 0 : std::strtoull(text.c_str() + place + name.size(), nullptr, 10);
+  };
+  report.events = number("\"events\": ", 0);
+  // Nobody recorded these: the drain makes them of the marks.
+  if (const size_t steps = text.find("ProfilerStep*"); steps != std::string::npos) {
+    report.events -= number("\"count\": ", steps);
+  }
+  size_t at = text.find("\"lost\": {");
+  const size_t end = text.find('}', at);
+  while (at < end && (at = text.find("\": ", at + 9)) < end) report.lost += std::strtoull(text.c_str() + at + 3, nullptr, 10);
+  return report;
 }
 
 }  // namespace
@@ -133,7 +177,14 @@ int main(int count, char** arguments) {
   if (mkdtemp(folder) == nullptr) return 1;
   const std::string report = folder + std::string("/table.json");
   double floor_ticks = FloorTicks();
-  const std::string error = ferret::Start(options.exporters + "table:" + report + "?format=json");
+  pid_t receiver = -1;
+  std::string exporters = options.exporters;
+  if (options.otlp != nullptr) {
+    std::string url;
+    receiver = StartReceiver(&url);
+    exporters += "otlp:" + url.substr(0, url.find("/v1/")) + "?" + options.otlp + ",";
+  }
+  const std::string error = ferret::Start(exporters + "table:" + report + "?format=json");
   if (!error.empty()) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 1;
@@ -160,6 +211,7 @@ int main(int count, char** arguments) {
     end = ReadCycleCounter();
     bursts.Add(end - begin);
     ++done;
+    if (options.otlp != nullptr && done % 5 == 0) ferret::Step();
     due += ticks_per_burst;
     if (early_mib == 0 && (done > bursts_in_all / 10 || end - start > ticks_in_all / 10)) early_mib = ResidentMiB();
     while (static_cast<int64_t>(ReadCycleCounter() - due) < 0) {
@@ -174,15 +226,18 @@ int main(int count, char** arguments) {
   floor_ticks = std::min(floor_ticks, FloorTicks());
 
   const uint64_t offered = done * kScopesInBurst;
-  const uint64_t finished = EventsIn(report);
-  const uint64_t lost = ferret::Losses().total();
+  const Report found = ReadReport(report);
+  if (receiver > 0) {
+    kill(receiver, SIGKILL);
+    waitpid(receiver, nullptr, 0);
+  }
   unlink(report.c_str());
   rmdir(folder);
   const double ns = bursts.MedianTicks() * ns_per_tick / kScopesInBurst;
   std::printf("offered_M/s=%.2f finished_M/s=%.2f lost_%%=%.4f exact=%s scopes=%" PRIu64 " ns/scope=%.2f x_floor=%.3f "
               "seconds=%.2f stop_s=%.3f rss_MiB=%.1f growth_MiB=%.1f\n",
-              static_cast<double>(offered) / seconds / 1e6, static_cast<double>(finished) / seconds / 1e6,
-              100 * static_cast<double>(lost) / static_cast<double>(offered), finished + lost == offered ? "yes" : "NO",
+              static_cast<double>(offered) / seconds / 1e6, static_cast<double>(found.events) / seconds / 1e6,
+              100 * static_cast<double>(found.lost) / static_cast<double>(offered), found.events + found.lost == offered ? "yes" : "NO",
               offered, ns, bursts.MedianTicks() / floor_ticks, seconds, stop_seconds, late_mib, late_mib - early_mib);
   return 0;
 }

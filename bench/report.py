@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the measurements and prints a table, and in the end the same as one line of JSON; called by tools/bench.
 
-    python report.py BIN_FOLDER TORCH_PYTHON [--runs N] [--seconds N] [--only PART,...] [--markdown] [--write]
+    python report.py BIN_FOLDER TORCH_PYTHON [--runs N] [--seconds N] [--events N] [--rounds N] [--only PART,...]
+                     [--markdown] [--write]
 
 --write also writes bench/RESULTS.md.
 """
@@ -12,7 +13,7 @@ import os
 import shlex
 import sys
 
-from reporting import beside_torch, exporters, page, peers, recording
+from reporting import beside_torch, exporters, page, peers, pipeline, recording
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -26,6 +27,8 @@ def parts(options, notes):
         "latency": lambda: recording.latency(folder, few),
         "drain": lambda: recording.drain(folder, runs),
         "sustained": lambda: recording.sustained(folder, few, options.seconds),
+        "pipeline": lambda: pipeline.pipeline(folder, few, options.seconds),
+        "long_run": lambda: pipeline.long_run(folder, options.events),
         "scaling": lambda: recording.scaling(folder, options.events),
         "session": lambda: recording.session(folder, few),
         "chrome_trace": lambda: exporters.chrome_trace(folder, runs),
@@ -36,7 +39,9 @@ def parts(options, notes):
     }
     if options.python:
         made["torch_op"] = lambda: beside_torch.torch_op(ROOT, options.python, runs)
+        made["function_events"] = lambda: beside_torch.function_events(ROOT, folder, options.python, few)
         made["event_list"] = lambda: beside_torch.event_list(ROOT, folder, options.python)
+        made["training"] = lambda: beside_torch.training(ROOT, options.python, options.rounds)
     else:
         notes.append("Left out: PyTorch, which is not installed")
     made["lttng"] = lambda: peers.lttng(ROOT, folder, few, notes)
@@ -49,7 +54,8 @@ def main():
     parser.add_argument("python", help="with PyTorch; empty to leave that part out")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=10)
-    parser.add_argument("--events", type=int, default=100_000_000, help="the most that are streamed through the drain")
+    parser.add_argument("--events", type=int, default=100_000_000, help="the most that are streamed")
+    parser.add_argument("--rounds", type=int, default=15, help="of training, with and without")
     parser.add_argument("--only", default="", help="these parts, separated by commas")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--write", action="store_true", help="also bench/RESULTS.md")

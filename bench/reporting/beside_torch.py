@@ -5,7 +5,7 @@
 import json
 import subprocess
 
-from reporting.rows import Row, fields
+from reporting.rows import Row, fields, google_benchmark, lines_of, nanoseconds
 
 
 def torch_op(root, python, runs):
@@ -23,6 +23,13 @@ def torch_op(root, python, runs):
                   f"torch.profiler {figures['torch.profiler ' + kind]:.0f} ns, {ratio:.1f} x", ratio)
 
 
+def function_events(root, folder, python, runs):
+    theirs = float(lines_of(python, f"{root}/bench/function_events_torch.py")[0]["ns"])
+    ours = nanoseconds(google_benchmark(f"{folder}/drain_benchmark", runs), "Plain")
+    yield Row("FunctionEvents made of what was recorded", f"{ours:.1f} ns an event",
+              f"torch.profiler {theirs / 1000:.1f} us, {theirs / ours:.0f} x", theirs / ours)
+
+
 def event_list(root, folder, python):
     out = subprocess.run([python, f"{root}/bench/event_list_torch.py", f"{folder}/event_list"], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, check=True, text=True).stdout
@@ -35,3 +42,16 @@ def event_list(root, folder, python):
     yield Row("EventList: tree, averages and table of 10 M events", f"{float(ours['total_ns']):.0f} ns an event",
               f"torch's own {float(theirs['total_ns']) / 1000:.1f} us, {ratio:.0f} x; {ours['bytes_per_event']} bytes an event",
               ratio)
+
+
+def training(root, python, rounds):
+    out = subprocess.run(
+        [python, f"{root}/bench/trainer_wall.py", "--kinds", "on,shapes,profiler", "--rounds", str(rounds),
+         f"{root}/bazel-bin/tools/ferret", python, f"{root}/examples/train_charlm.py"],
+        stdout=subprocess.PIPE, check=True, text=True).stdout
+    for line in map(fields, out.splitlines()):
+        text = {"on": "on", "shapes": "on with shapes", "profiler": "under torch.profiler"}[line["kind"]]
+        for name, what in (("wall", "wall time"), ("cpu", "processor time")):
+            ratio, low, high = (float(line[key]) for key in (name, name + "_low", name + "_high"))
+            yield Row(f"training example, {text}: {what}", f"{ratio:.3f} x off",
+                      f"95 % interval {low:.3f} to {high:.3f}, {line['rounds']} pairs, {line['off_s']} s off", ratio)

@@ -6,15 +6,31 @@ from reporting.rows import Row, google_benchmark, median, nanoseconds
 
 
 def chrome_trace(folder, runs):
-    rows = google_benchmark(f"{folder}/chrome_trace_benchmark", runs)
-    for name in rows:
-        rate = median(rows, name, "items_per_second")
-        yield Row(f"chrome_trace exporter: {name}", f"{rate / 1e6:.2f} M events/s", f"{1e9 / rate:.0f} ns an event", 1e9 / rate)
+    rows = google_benchmark(f"{folder}/chrome_trace_benchmark", runs, whole_names=True)
+    found = {name.split("/iterations")[0]: name for name in rows}
+
+    def cost(name):
+        return nanoseconds(rows, found[name])
+
+    for name, text in (("BM_RapidJson", "RapidJSON's writer, the same events"),
+                       ("BM_RapidJsonToFile", "RapidJSON's writer, into a plain file"),
+                       ("BM_WritesOnly", "writes of as many bytes")):
+        yield Row(text, f"{1e3 / cost(name):.2f} M events/s", f"{cost(name):.0f} ns an event")
+    library = cost("BM_RapidJson") / cost("BM_Text")
+    yield Row("chrome_trace exporter: text", f"{1e3 / cost('BM_Text'):.2f} M events/s",
+              f"{cost('BM_Text'):.0f} ns an event, {library:.1f} x RapidJSON's speed", library)
+    for name, text in (("BM_TextToFile", "into a plain file"), ("BM_KernelText", "text of kernels with their launches"),
+                       ("BM_GzipToFile/1", "gzipped, level 1"), ("BM_GzipToFile/3", "gzipped, level 3"),
+                       ("BM_GzipToFile/6", "gzipped, level 6")):
+        rate = 1e3 / cost(name)
+        yield Row(f"chrome_trace exporter: {text}", f"{rate:.2f} M events/s",
+                  f"{cost(name):.0f} ns and {median(rows, found[name], 'bytes/event'):.0f} bytes an event", rate)
 
 
 def table(folder, runs):
     rows = google_benchmark(f"{folder}/table_benchmark", runs)
-    for name, text in (("Plain", "table exporter"), ("Unnamed", "table exporter, names not in the name table")):
+    for name, text in (("Read", "events read, and nothing else"), ("Plain", "table exporter"),
+                       ("Unnamed", "table exporter, names not in the name table")):
         rate = median(rows, name, "items_per_second")
         yield Row(text, f"{rate / 1e6:.1f} M events/s", f"{1e9 / rate:.1f} ns an event", 1e9 / rate)
 
@@ -26,6 +42,8 @@ def otlp_encoding(folder, runs):
         yield Row(f"OTLP: a span encoded, {kind}", f"{ours:.0f} ns",
                   f"libprotobuf {theirs:.0f} ns, {theirs / ours:.1f} x; JSON {nanoseconds(rows, f'BM_Json/{kind}'):.0f} ns",
                   theirs / ours)
+        if kind == "plain":
+            yield Row("OTLP: plain spans encoded", f"{1e3 / ours:.0f} M spans/s", "", 1e3 / ours)
 
 
 def otlp_way(folder, runs):
