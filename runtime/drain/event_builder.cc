@@ -268,7 +268,18 @@ namespace {
   return end + kEndBytes;
 }
 
-inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header, int64_t now_ns) {
+namespace {
+
+// Out of line, and so what surrounds it is small.
+FERRET_COLD OpenScope& NewAsync(ThreadTrace& trace, uint32_t handle) {
+  static const OpenScope kZeroes;
+  return trace.open_async.emplace(handle, kZeroes)->second;
+}
+
+}  // namespace
+
+[[gnu::always_inline]] inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t header,
+                                                       int64_t now_ns) {
   const uint8_t flags = FlagsOf(header);
   const int64_t id = config_.chunk_ids ? trace.next_id++ : next_id_++;
   const uint32_t handle = trace.begins += 2;
@@ -276,7 +287,7 @@ inline void EventBuilder::Begin(ThreadTrace& trace, const char* record, uint64_t
   const int64_t parent_id = trace.open.empty() ? 0 : trace.open.back().id;
   // Built where it stays: what is copied right after it was written has to wait for the stores.
   const bool is_async = (flags & kAsync) != 0;
-  OpenScope& scope = FERRET_UNLIKELY(is_async) ? trace.open_async.emplace(handle, OpenScope())->second : trace.open.emplace_back();
+  OpenScope& scope = FERRET_UNLIKELY(is_async) ? NewAsync(trace, handle) : trace.open.emplace_back();
   scope.id = id;
   scope.parent_id = is_async ? 0 : parent_id;
   scope.start_ns = now_ns;
