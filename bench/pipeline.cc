@@ -21,6 +21,7 @@
 //   rss_MiB, growth_MiB         at the end of recording; since a tenth of it had passed
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,11 +126,14 @@ pid_t StartReceiver(std::string* url) {
   if (pipe(ends) != 0) return -1;
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(STDOUT_FILENO);  // whose reader waits for its end
     const ferret::otlp::DiscardingReceiver receiver;
     const std::string at = receiver.Url();
     if (write(ends[1], at.data(), at.size()) < 0) _exit(1);
     for (;;) pause();
   }
+  close(ends[1]);
   char text[200];
   const ssize_t length = read(ends[0], text, sizeof(text));
   *url = std::string(text, length > 0 ? static_cast<size_t>(length) : 0);
@@ -182,6 +186,7 @@ int main(int count, char** arguments) {
   if (options.otlp != nullptr) {
     std::string url;
     receiver = StartReceiver(&url);
+    if (receiver < 0 || url.empty()) return 1;
     exporters += "otlp:" + url.substr(0, url.find("/v1/")) + "?" + options.otlp + ",";
   }
   const std::string error = ferret::Start(exporters + "table:" + report + "?format=json");

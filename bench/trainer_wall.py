@@ -11,7 +11,7 @@ profiler    torch.profiler around the whole script, its trace exported in the en
 Each round runs the script without anything and then, or before, in each kind; rounds alternate in their order, so that a
 machine whose speed drifts favours none. The script must exit with 0. Prints for each kind a line of name=value pairs: the
 medians of the rounds' ratios of wall time and of processor time (of all processes and threads) with their 95 % intervals,
-by the ranks of the ratios.
+by the ranks of the ratios: six rounds at least.
 """
 
 import argparse
@@ -47,14 +47,12 @@ def run(command, environment):
 
 
 def interval(values):
-    """The median's 95 % interval, if there are enough values for one: each lies above it or below it by chance."""
+    """The median's 95 % interval, of six values or more: each lies above it or below it by chance."""
     values, count = sorted(values), len(values)
     outside, below = 0, 0.0
     while below + math.comb(count, outside) / 2**count <= 0.025:
         below += math.comb(count, outside) / 2**count
         outside += 1
-    if outside == 0:
-        return values[0], values[-1]
     return values[outside - 1], values[count - outside]
 
 
@@ -70,6 +68,8 @@ def main():
     ways = {"on": (recorded, {}), "shapes": (recorded, {"FERRET_RECORD_SHAPES": "1"}),
             "profiler": ([plain[0], "-c", UNDER_PROFILER, *plain[1:]], {})}
     kinds = options.kinds.split(",")
+    if options.rounds < 6 or not set(kinds) <= set(ways):
+        parser.error(f"six rounds at least, of the kinds {', '.join(ways)}")
 
     run(plain, {})  # warm
     off, ratios = [], {kind: [] for kind in kinds}

@@ -44,7 +44,7 @@ def latency(folder, runs):
     alone = None
     for threads in THREADS:
         made = row("scope", "latency: scope", threads, empty.measure)
-        alone = alone or made.measure
+        alone = alone or max(made.measure, 0.1)
         # Each thread's processor time: what another one does costs it nothing.
         yield dataclasses.replace(made, beside=f"{made.measure / alone:.2f} x one thread; {made.beside}",
                                   measure=made.measure / alone)

@@ -158,7 +158,8 @@ DrainStats DrainThread::stats() const {
 bool DrainThread::WaitFor(uint64_t passes, TimePoint deadline) {
   recorder_->Wake();
   std::unique_lock<std::mutex> lock(mutex_);
-  return done_.wait_until(lock, deadline, [&] { return passes_ended_ >= passes || finished_; });
+  done_.wait_until(lock, deadline, [&] { return passes_ended_ >= passes || finished_ || given_up_; });
+  return passes_ended_ >= passes || finished_;
 }
 
 bool DrainThread::Flush(TimePoint deadline) {
@@ -192,6 +193,11 @@ bool DrainThread::Finish(TimePoint deadline) {
     finish_requested_ = true;
   }
   if (!WaitFor(UINT64_MAX, deadline)) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      given_up_ = true;
+      done_.notify_all();
+    }
     thread_.detach();
     return false;
   }

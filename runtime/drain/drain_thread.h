@@ -65,7 +65,7 @@ class DrainThread {
   // Waits until everything that was recorded before the call has been handed to the sink. False at the deadline.
   bool Flush(TimePoint deadline);
   // The same, and the scopes that are open then (see EventBuilder::ListOpen), as of the batch whose `sequence` the list has.
-  // Null at the deadline, and after Finish.
+  // Null at the deadline, and after Finish, also if that gave up.
   std::shared_ptr<EventBatch> FlushAndListOpen(TimePoint deadline);
   // Reads the rest, closes open scopes and ends the thread. Recording must be off. False at the deadline: the thread
   // goes on by itself and this object must be leaked.
@@ -111,6 +111,7 @@ class DrainThread {
   std::shared_ptr<EventBatch> open_scopes_;
   bool finish_requested_ = false;
   bool finished_ = false;
+  bool given_up_ = false;  // by Finish, at its deadline: nobody waits any more
   DrainStats stats_;
 };
 

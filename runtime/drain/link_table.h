@@ -10,7 +10,8 @@
 //
 // A program that runs forward with gradients on and never calls backward would fill any table. The hash maps are two
 // generations: when the younger is full, the older is dropped as a whole (its entries counted as evicted) and they
-// change places. So at least the `capacity` newest keys are always there, at most twice as many and the front.
+// change places. So at least the `capacity` newest keys are always there, at most three times as many, or twice as many and
+// the smallest front. Memory that it has grown to is kept.
 
 #ifndef FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 #define FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
@@ -108,7 +109,7 @@ class LinkTable {
         if (op.id > slot.op.id) slot.op = op;
         return;
       }
-      if (front_.size() < capacity_ && in_front_ >= front_.size() / 2) {
+      if (2 * front_.size() <= capacity_ && in_front_ >= front_.size() / 2) {
         Grow();
         Insert(key, op);
         return;

@@ -26,7 +26,7 @@ namespace ferret {
 class BatchPool {
  public:
   // At most max_kept unused batches are kept; what comes back beyond that is freed.
-  explicit BatchPool(size_t max_kept = 64) : shelf_(std::make_shared<Shelf>(max_kept)) {}
+  explicit BatchPool(size_t max_kept = 16) : shelf_(std::make_shared<Shelf>(max_kept)) {}
 
   // An empty batch. Any thread. The last reference to it puts it back.
   std::shared_ptr<EventBatch> Acquire() {

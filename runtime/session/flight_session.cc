@@ -21,8 +21,8 @@
 namespace ferret {
 namespace {
 
-// A dump waits for what was recorded before it, however far behind the drain is; it is written without that only if the
-// drain hangs.
+// A dump waits for what was recorded before it, however far behind the drain is; it is written without that if the drain
+// hangs, or has been given up.
 constexpr std::chrono::seconds kLongestCatchUp{60};
 
 }  // namespace

@@ -57,10 +57,11 @@ TEST_F(ExporterRunnerTest, WhatIsPushedWithoutAWakeIsTakenAfterOneOrWhenItIsMuch
   const auto batch = MakeBatch(1);
   options_.max_queue_bytes = 16 * batch->bytes();
   auto runner = Start();
+  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());  // opened, and nothing to do: it sleeps
   runner->Push(batch, /*wake=*/false);
   runner->Wake();
   entered->Wait();
-  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());  // nothing more to do
+  EXPECT_TRUE(runner->Flush(absl::InfiniteFuture()).ok());
   entered = std::make_shared<Gate>();
   for (int i = 0; i < 4; ++i) runner->Push(MakeBatch(2), /*wake=*/false);
   entered->Wait();

@@ -106,9 +106,14 @@ class CountingSink final : public BatchSink {
   std::function<void(const FunctionEvent&)> on_event;
   std::function<void(const InstantEvent&)> on_instant;
   std::function<void()> on_push;
+  // On the drain thread.
+  std::function<void()> on_pass_ended;
 
   std::shared_ptr<EventBatch> NewBatch() override { return std::make_shared<EventBatch>(); }
   void Push(std::shared_ptr<EventBatch> batch) override;
+  void PassEnded() override {
+    if (on_pass_ended) on_pass_ended();
+  }
 
   Delivered Of(uint32_t thread) const;
   Delivered All() const;

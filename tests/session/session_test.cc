@@ -170,6 +170,19 @@ TEST(Session, GoesOnForTheOthersWhenOneExporterFailsOrThrows) {
   EXPECT_EQ(outputs[2].counts.exported, 100u);
 }
 
+// Nor does anything else ask for it: the exporter's thread is woken when the drain has nothing more to do.
+TEST(Session, ExportsASingleScopeWithoutAFlush) {
+  auto exported = std::make_shared<Latch>();
+  auto exporter = std::make_unique<FunctionExporter>([exported] {
+    exported->Open();
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(StartSession(TestOptions(), Exporters().With("latch", std::move(exporter)).Take()).ok());
+  { FERRET_SCOPE("scope"); }
+  exported->Wait();
+  EXPECT_TRUE(Stop60().ok());
+}
+
 TEST(Session, FlushDeliversWhatOtherThreadsRecordedBefore) {
   auto collector = std::make_shared<MemoryCollector>();
   ASSERT_TRUE(StartSession(TestOptions(), Exporters().Memory(collector).Take()).ok());
