@@ -50,6 +50,8 @@ AIMS = (
     ("OTLP: a span encoded", at_least(3, "x libprotobuf's speed")),
     ("PyTorch op: the same with the stack", at_least(1, "x torch.profiler's speed")),
     ("PyTorch op: recorded, built", at_least(10, "x torch.profiler's speed")),
+    ("PyTorch op: over the no-op callback, with", at_most(6, "x floor")),
+    ("PyTorch op: over the no-op callback", at_most(2, "x floor")),
     ("PyTorch op", at_least(2, "x torch.profiler's speed")),
     ("EventList", at_least(100, "x torch's speed")),
     ("LTTng-UST", at_least(3, "x a scope of Ferret's")),
