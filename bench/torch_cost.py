@@ -2,11 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording a PyTorch op costs with Ferret and with torch.profiler, in one process, in turn.
 
-    python torch_cost.py LIBFERRET_TORCH.SO LIBFERRET.SO [--ops N] [--rounds N] [--json]
+    python torch_cost.py LIBFERRET_TORCH.SO LIBFERRET.SO [--floor LIBTORCH_COST.SO] [--ops N] [--rounds N] [--json]
 
 record      ns per op over the bare op, on the thread that runs the ops (wall time); also with the arguments of ops
             (record_shapes) and with the Python functions that called them (with_stack)
 to a file   CPU ns per event of all threads, over the bare op, from the start of recording to a finished Chrome trace
+
+With --floor also, from a loop of ops in C++ (//bench:libtorch_cost.so):
+
+floor                           two readings of the cycle counter and a 32-byte store
+no-op callback                  what PyTorch itself takes for an op that anything observes, over the bare op; also with
+                                the op's arguments, which PyTorch collects for whoever asks
+record over the no-op callback  what is Ferret's own; also in floors, and with the arguments
 
 torch.profiler is used as its users do (a growing heap), and its cheapest way to a file: trace_only=True, then
 export_chrome_trace. Medians of the rounds.
@@ -56,6 +63,55 @@ def run_ops(x, y, count):
     for _ in range(count):
         add(y)
     return (time.perf_counter_ns() - start) / count
+
+
+class Ops:
+    """The loops of libtorch_cost.so."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+
+    def ns(self, function, count):
+        function = getattr(self.library, function)
+        function.restype = ctypes.c_double
+        return function(ctypes.c_int64(count))
+
+    def with_callback(self, count, needs_inputs):
+        self.library.torch_cost_add_callback(ctypes.c_bool(needs_inputs))
+        try:
+            return self.ns("torch_cost_ops", count)
+        finally:
+            self.library.torch_cost_remove_callback()
+
+    def recorded(self, count, ferret, variable):
+        ferret.start("memory?max_events=1", variable)
+        try:
+            return self.ns("torch_cost_ops", count)
+        finally:
+            ferret.stop()
+
+    def measure(self, ferret, count):
+        """One round: {row: ns or floors}. In short turns, so that whatever slows the machine down slows all of them."""
+        turns = 10
+        count //= turns
+        shapes = "FERRET_RECORD_SHAPES"
+        kinds = {
+            "floor": lambda: self.ns("torch_cost_floor", count),
+            "bare": lambda: self.ns("torch_cost_ops", count),
+            "callback": lambda: self.with_callback(count, needs_inputs=False),
+            "record": lambda: self.recorded(count, ferret, None),
+            "callback with inputs": lambda: self.with_callback(count, needs_inputs=True),
+            "record with shapes": lambda: self.recorded(count, ferret, shapes),
+        }
+        times = [{kind: measure() for kind, measure in kinds.items()} for _ in range(turns)]
+        ns = {kind: statistics.median(turn[kind] for turn in times) for kind in kinds}
+        row = {"floor": ns["floor"]}
+        for kind, callback in (("record", "callback"), ("record with shapes", "callback with inputs")):
+            row[f"no-op {callback}"] = ns[callback] - ns["bare"]
+            own = statistics.median(turn[kind] - turn[callback] for turn in times)
+            row[f"{kind} over the no-op callback"] = own
+            row[f"{kind} over the no-op callback, in floors"] = own / ns["floor"]
+        return row
 
 
 def profiler(trace_only, **options):
@@ -115,6 +171,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("adapter")
     parser.add_argument("runtime")
+    parser.add_argument("--floor", metavar="LIBTORCH_COST.SO")
     parser.add_argument("--ops", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
@@ -122,9 +179,13 @@ def main():
 
     torch.set_num_threads(1)
     ferret = Ferret(options.adapter, options.runtime)
+    ops = Ops(options.floor) if options.floor else None
     with tempfile.TemporaryDirectory() as folder:
-        measure(ferret, options.ops // 10, folder)  # warm
-        rounds = [measure(ferret, options.ops, folder) for _ in range(options.rounds)]
+        def one_round(count):
+            return {**(ops.measure(ferret, count) if ops else {}), **measure(ferret, count, folder)}
+
+        one_round(options.ops // 10)  # warm
+        rounds = [one_round(options.ops) for _ in range(options.rounds)]
     median = {name: statistics.median(row[name] for row in rounds) for name in rounds[0]}
     for kind in ("record", *(kind for kind, *_ in DETAILS), "to a file"):
         ratios = [row[f"torch.profiler {kind}"] / max(row[f"ferret {kind}"], 0.1) for row in rounds]
@@ -133,7 +194,7 @@ def main():
         print(json.dumps(median))
         return
     for name, value in median.items():
-        print(f"{name:40} {value:10.1f}")
+        print(f"{name:55} {value:10.1f}")
 
 
 if __name__ == "__main__":

@@ -28,47 +28,63 @@ static_assert(static_cast<int>(DeviceType::kHpu) == static_cast<int>(c10::Device
 static_assert(static_cast<int>(DeviceType::kMtia) == static_cast<int>(c10::DeviceType::MTIA));
 static_assert(static_cast<int>(DeviceType::kPrivateUse1) == static_cast<int>(c10::DeviceType::PrivateUse1));
 
-internal::ScopeEnd Begin(const at::RecordFunction& fn, uint32_t epoch, bool is_async) {
-  using internal::RecordHeader;
-  using internal::RecordType;
-  const char* const text = fn.name();
-  const CachedName* const name = FindName(text, &internal::InternName);
-
-  const bool user = fn.scope() == at::RecordScope::USER_SCOPE;
-  uint8_t flags = internal::kFrameworkThreads;
-  if (user) flags |= internal::kUserAnnotation;
-  if (is_async) flags |= internal::kAsync;
-  if (name != nullptr) {
-    flags |= user ? name->user_flags : name->op_flags;
-  } else {
-    flags |= user ? UserNameFlags(text) : OpNameFlags(text);
-  }
-
+// PyTorch gives nodes that are nobody's backward (AccumulateGrad) the number -1 and yet a forward thread.
+internal::OpFields FieldsOf(const at::RecordFunction& fn) {
   const int64_t number = fn.seqNr() < 0 ? -1 : fn.seqNr();
-  // The short record says all there is to say about an annotation or an operator without a number.
-  if (number < 0 && (user || fn.scope() == at::RecordScope::FUNCTION)) {
-    if (name == nullptr) return internal::BeginNamed(text, flags);
-    return internal::BeginScope(RecordHeader(RecordType::kScopeBegin, internal::kBeginBytes, flags, name->id), epoch);
-  }
-
-  // PyTorch gives nodes that are nobody's backward (AccumulateGrad) the number -1 and yet a forward thread.
   const uint64_t fwd_thread = number < 0 ? 0 : fn.forwardThreadId();
-  const internal::OpFields op{number, static_cast<uint32_t>(fwd_thread), static_cast<uint8_t>(fn.scope())};
-  if (name == nullptr) return internal::BeginOpNamed(text, flags, op);
-  return internal::BeginOp(RecordHeader(RecordType::kOpBegin, internal::kOpBeginBytes, flags, name->id), epoch, op);
+  return {number, static_cast<uint32_t>(fwd_thread), static_cast<uint8_t>(fn.scope())};
 }
 
-std::unique_ptr<OpContext> BeginContext(const at::RecordFunction& fn) {
+// The short record says all there is to say about an annotation or an operator without a number.
+bool IsShort(const at::RecordFunction& fn) {
+  return fn.seqNr() < 0 && (fn.scope() == at::RecordScope::USER_SCOPE || fn.scope() == at::RecordScope::FUNCTION);
+}
+
+// With a name that the cache has no room for.
+FERRET_COLD internal::ScopeEnd BeginUncached(const at::RecordFunction& fn, const char* text, bool is_async) {
+  const bool user = fn.scope() == at::RecordScope::USER_SCOPE;
+  uint8_t flags = internal::kFrameworkThreads | (user ? UserNameFlags(text) : OpNameFlags(text));
+  if (user) flags |= internal::kUserAnnotation;
+  if (is_async) flags |= internal::kAsync;
+  return IsShort(fn) ? internal::BeginNamed(text, flags) : internal::BeginOpNamed(text, flags, FieldsOf(fn));
+}
+
+uint64_t LongUserHeader(const CachedName& name) {
+  const uint8_t flags = internal::FlagsOf(name.user_header);
+  return internal::RecordHeader(internal::RecordType::kOpBegin, internal::kOpBeginBytes, flags, name.id);
+}
+
+FERRET_INLINE internal::ScopeEnd Begin(const at::RecordFunction& fn, const CachedName& name, uint32_t epoch,
+                                       bool is_async) {
+  const bool user = fn.scope() == at::RecordScope::USER_SCOPE;
+  const uint64_t async = is_async ? internal::RecordHeader({}, 0, internal::kAsync, 0) : 0;
+  if (IsShort(fn)) return internal::BeginScope((user ? name.user_header : name.op_header) | async, epoch);
+  return internal::BeginOp((user ? LongUserHeader(name) : name.long_op_header) | async, epoch, FieldsOf(fn));
+}
+
+FERRET_COLD OpContext* Refused(OpContext* context) {
+  delete context;
+  return nullptr;
+}
+
+// Null where nothing was begun. PyTorch's functions are called first, so that there is little to keep over a call; and
+// the pointer is a plain one since nothing throws between `new` and the end.
+FERRET_INLINE OpContext* BeginContext(const at::RecordFunction& fn) {
+  const char* const text = fn.name();
+  const bool is_async = fn.isAsync();
   // 0 in a forked child that records nothing but inherits the callback, and for a moment around start and stop.
   const uint32_t epoch = internal::CurrentEpoch();
   if (epoch == 0) return nullptr;
-  // First, so that what it may cost lies outside of the scope.
-  std::unique_ptr<OpContext> context(new OpContext);
-  if (context == nullptr) return nullptr;
-  context->is_async = fn.isAsync();
-  context->end = Begin(fn, epoch, context->is_async);
-  if (!context->end) return nullptr;
+  const CachedName* const name = FindName(text, &internal::InternName);
+  // Before the scope begins, so that what it may cost lies outside of it.
+  OpContext* const context = new OpContext;
+  if (FERRET_UNLIKELY(context == nullptr)) return nullptr;
+  const internal::ScopeEnd end =
+      FERRET_LIKELY(name != nullptr) ? Begin(fn, *name, epoch, is_async) : BeginUncached(fn, text, is_async);
+  if (FERRET_UNLIKELY(!end)) return Refused(context);
+  context->end = end;
   context->thread = internal::t_writer->thread;
+  context->is_async = is_async;
   return context;
 }
 
@@ -95,12 +111,14 @@ internal::DeviceMark BeginMark() {
 
 }  // namespace
 
-std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) { return BeginContext(fn); }
+std::unique_ptr<at::ObserverContext> OnBegin(const at::RecordFunction& fn) {
+  return std::unique_ptr<at::ObserverContext>(BeginContext(fn));
+}
 
 std::unique_ptr<at::ObserverContext> OnBeginWithDetails(const at::RecordFunction& fn) {
-  std::unique_ptr<OpContext> context = BeginContext(fn);
+  OpContext* const context = BeginContext(fn);
   if (context != nullptr && IsInnermost(*context)) RecordDetailsOf(fn);
-  return context;
+  return std::unique_ptr<at::ObserverContext>(context);
 }
 
 void OnEnd(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
@@ -117,7 +135,7 @@ void OnEnd(const at::RecordFunction& /*fn*/, at::ObserverContext* context) {
 bool NeedsMarks(uint32_t wants) { return (wants & (internal::kWantCudaAnnotations | internal::kWantCudaOps)) != 0; }
 
 std::unique_ptr<at::ObserverContext> OnBeginWithMarks(const at::RecordFunction& fn) {
-  std::unique_ptr<OpContext> context = BeginContext(fn);
+  std::unique_ptr<OpContext> context(BeginContext(fn));
   if (context == nullptr) return nullptr;
   context->mark = {};
   if (!IsInnermost(*context)) return context;

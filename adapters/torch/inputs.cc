@@ -5,8 +5,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <cstring>
 #include <optional>
 #include <string_view>
+
+#include "ferret/internal/hot_path.h"
 
 namespace ferret::torch_adapter {
 namespace {
@@ -19,23 +23,27 @@ using internal::ValueTag;
 constexpr size_t kReserve = 1024;
 
 struct TensorShape {
-  std::string_view dtype;
+  bool known = false;  // the type
+  caffe2::TypeMeta dtype;
   c10::IntArrayRef sizes;
   c10::IntArrayRef strides;  // empty if there are none
+
+  std::string_view TypeName() const { return known ? dtype.name() : std::string_view(); }
+  bool HasStrides() const { return !sizes.empty() && strides.size() == sizes.size(); }
 };
 
-// nullopt for what PyTorch's own profiler takes for no tensor, and for a tensor whose sizes cannot be had: classes that
+// False for what PyTorch's own profiler takes for no tensor, and for a tensor whose sizes cannot be had: classes that
 // override them may throw anything.
-std::optional<TensorShape> ShapeOf(const at::Tensor& tensor) {
+FERRET_INLINE bool GetShape(const at::Tensor& tensor, TensorShape& shape) {
   if (!tensor.defined() || tensor.is_nested() || tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
-    return std::nullopt;
+    return false;
   }
-  TensorShape shape;
+  shape.known = true;
   try {
-    shape.dtype = tensor.dtype().name();
+    shape.dtype = tensor.dtype();
     shape.sizes = tensor.sizes();
   } catch (...) {
-    return std::nullopt;
+    return false;
   }
   try {
     // Sparse tensors have none.
@@ -43,7 +51,13 @@ std::optional<TensorShape> ShapeOf(const at::Tensor& tensor) {
   } catch (...) {
     shape.strides = {};
   }
-  return shape;
+  return true;
+}
+
+// Of a member of a list, of which nothing may be known.
+TensorShape ShapeOf(const at::Tensor& tensor) {
+  TensorShape shape;
+  return GetShape(tensor, shape) ? shape : TensorShape{};
 }
 
 size_t VarintBytes(uint64_t value) {
@@ -58,17 +72,18 @@ size_t SignedBytes(int64_t value) {
 
 // The length of what WriteShape writes.
 size_t ShapeBytes(const TensorShape& shape) {
-  size_t bytes = VarintBytes(shape.dtype.size()) + shape.dtype.size() + VarintBytes(shape.sizes.size()) + 1;
+  const std::string_view dtype = shape.TypeName();
+  size_t bytes = VarintBytes(dtype.size()) + dtype.size() + VarintBytes(shape.sizes.size()) + 1;
   for (const int64_t size : shape.sizes) bytes += SignedBytes(size);
   for (const int64_t stride : shape.strides) bytes += SignedBytes(stride);
   return bytes;
 }
 
 void WriteShape(const TensorShape& shape, DetailWriter& writer) {
-  writer.Text(shape.dtype);
+  writer.Text(shape.TypeName());
   writer.Varint(shape.sizes.size());
   for (const int64_t size : shape.sizes) writer.Signed(size);
-  const bool has_strides = !shape.sizes.empty() && shape.strides.size() == shape.sizes.size();
+  const bool has_strides = shape.HasStrides();
   writer.Byte(has_strides ? 1 : 0);
   if (!has_strides) return;
   for (const int64_t stride : shape.strides) writer.Signed(stride);
@@ -76,24 +91,78 @@ void WriteShape(const TensorShape& shape, DetailWriter& writer) {
 
 void WriteNone(DetailWriter& writer) { writer.Tag(ValueTag::kNone); }
 
-void WriteTensor(const at::Tensor& tensor, DetailWriter& writer) {
-  const std::optional<TensorShape> shape = ShapeOf(tensor);
-  if (!shape) return WriteNone(writer);
+// How a tensor of a type begins: kTensor and the type's name.
+struct TensorStart {
+  uint32_t length = 0;  // 0: too long for this
+  char bytes[32] = {};
+};
+using TensorStarts = std::array<TensorStart, c10::NumScalarTypes>;
+
+TensorStarts MakeTensorStarts() {
+  TensorStarts starts{};
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const std::string_view name = caffe2::TypeMeta::fromScalarType(static_cast<c10::ScalarType>(i)).name();
+    if (name.size() + 2 > sizeof(starts[i].bytes)) continue;
+    DetailWriter writer(starts[i].bytes, sizeof(starts[i].bytes));
+    writer.Tag(ValueTag::kTensor);
+    writer.Text(name);
+    starts[i].length = static_cast<uint32_t>(writer.bytes().size());
+  }
+  return starts;
+}
+
+inline char* PutSigned(char* at, int64_t value) {
+  uint64_t bits = static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+  for (; bits >= 0x80; bits >>= 7) *at++ = static_cast<char>(bits | 0x80);
+  *at++ = static_cast<char>(bits);
+  return at;
+}
+
+// The most that a usual value takes.
+constexpr size_t kMostDimensions = 8;
+constexpr std::ptrdiff_t kMostBytes = sizeof(TensorStart::bytes) + 2 + 2 * kMostDimensions * 10;
+
+// A tensor as nearly all are, with few dimensions. Where it ends; nullptr for any other.
+FERRET_INLINE char* PutUsualTensor(char* at, const TensorStarts& starts, const TensorShape& shape) {
+  if (shape.sizes.size() > kMostDimensions || !shape.dtype.isScalarType()) return nullptr;
+  const TensorStart& start = starts[static_cast<size_t>(shape.dtype.toScalarType())];
+  if (start.length == 0) return nullptr;
+  const size_t length = start.length;
+  std::memcpy(at, start.bytes, sizeof(start.bytes));
+  at += length;
+  *at++ = static_cast<char>(shape.sizes.size());
+  for (const int64_t size : shape.sizes) at = PutSigned(at, size);
+  const bool has_strides = shape.HasStrides();
+  *at++ = has_strides ? 1 : 0;
+  if (!has_strides) return at;
+  for (const int64_t stride : shape.strides) at = PutSigned(at, stride);
+  return at;
+}
+
+// By value: the shape of a usual tensor then need not be in memory.
+FERRET_COLD char* WriteUnusualTensor(char* at, TensorShape shape, DetailWriter& writer) {
+  writer.Advance(at);
   writer.Tag(ValueTag::kTensor);
-  WriteShape(*shape, writer);
+  WriteShape(shape, writer);
+  return writer.at();
+}
+
+void WriteTensor(const at::Tensor& tensor, DetailWriter& writer) {
+  TensorShape shape;
+  if (!GetShape(tensor, shape)) return WriteNone(writer);
+  writer.Tag(ValueTag::kTensor);
+  WriteShape(shape, writer);
 }
 
 // A member of which nothing is known is a tensor without type and sizes: positions are kept.
 bool WriteTensorList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
   size_t bytes = 1 + VarintBytes(list.size());
-  for (const c10::IValue& tensor : list) bytes += ShapeBytes(ShapeOf(tensor.toTensor()).value_or(TensorShape{}));
+  for (const c10::IValue& tensor : list) bytes += ShapeBytes(ShapeOf(tensor.toTensor()));
   const bool fits = writer.bytes().size() + bytes + kReserve <= internal::kMaxDetailBytes;
   writer.Tag(ValueTag::kTensorList);
   writer.Varint(fits ? list.size() : 0);
   if (!fits) return false;
-  for (const c10::IValue& tensor : list) {
-    WriteShape(ShapeOf(tensor.toTensor()).value_or(TensorShape{}), writer);
-  }
+  for (const c10::IValue& tensor : list) WriteShape(ShapeOf(tensor.toTensor()), writer);
   return true;
 }
 
@@ -146,7 +215,8 @@ void WriteScalarList(c10::ArrayRef<c10::IValue> list, DetailWriter& writer) {
   }
 }
 
-bool WriteValue(const c10::IValue& value, DetailWriter& writer) {
+// Any value, with a look at the room at each byte.
+__attribute__((noinline)) bool WriteValue(const c10::IValue& value, DetailWriter& writer) {
   if (value.isTensor()) {
     WriteTensor(value.toTensor(), writer);
   } else if (const std::optional<int64_t> integer = Integer(value)) {
@@ -168,13 +238,56 @@ bool WriteValue(const c10::IValue& value, DetailWriter& writer) {
   return true;
 }
 
+// The same for values that come with nearly every operator, at a place with room for kMostBytes. Where it ends; nullptr
+// for any other value.
+FERRET_INLINE char* PutUsualValue(char* at, const TensorStarts& starts, const c10::IValue& value,
+                                   DetailWriter& writer) {
+  if (value.isTensor()) {
+    TensorShape shape;
+    if (!GetShape(value.toTensor(), shape)) {
+      *at = static_cast<char>(ValueTag::kNone);
+      return at + 1;
+    }
+    // Not by way of WriteValue, which would ask the tensor again.
+    char* const end = PutUsualTensor(at, starts, shape);
+    return FERRET_LIKELY(end != nullptr) ? end : WriteUnusualTensor(at, shape, writer);
+  }
+  if (value.isInt()) {
+    *at = static_cast<char>(ValueTag::kInt);
+    return PutSigned(at + 1, value.toInt());
+  }
+  if (value.isBool()) {
+    at[0] = static_cast<char>(ValueTag::kBool);
+    at[1] = value.toBool() ? 1 : 0;
+    return at + 2;
+  }
+  if (value.isNone()) {
+    *at = static_cast<char>(ValueTag::kNone);
+    return at + 1;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool WriteInputs(c10::ArrayRef<const c10::IValue> inputs, DetailWriter& writer) {
   if (inputs.empty()) return true;
+  static const TensorStarts starts = MakeTensorStarts();
   bool complete = true;
   writer.BeginItem(internal::DetailKind::kInputs);
-  for (const c10::IValue& value : inputs) complete &= WriteValue(value, writer);
+  char* at = writer.at();
+  for (const c10::IValue& value : inputs) {
+    const bool has_room = writer.limit() - at >= kMostBytes;
+    char* const end = FERRET_LIKELY(has_room) ? PutUsualValue(at, starts, value, writer) : nullptr;
+    if (FERRET_LIKELY(end != nullptr)) {
+      at = end;
+    } else {
+      writer.Advance(at);
+      complete &= WriteValue(value, writer);
+      at = writer.at();
+    }
+  }
+  writer.Advance(at);
   writer.EndItem();
   return complete;
 }

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <new>
 
-#include "adapters/torch/thread_memory.h"
 #include "ferret/internal/record_format.h"
 
 namespace ferret::torch_adapter {
@@ -23,22 +22,32 @@ static_assert((kTableSlots & (kTableSlots - 1)) == 0, "used as a mask");
 std::atomic<const CachedName*> g_table[kTableSlots];
 std::atomic<uint32_t> g_names{0};  // relaxed: only a bound
 
-uint32_t SlotOfAddress(const char* name) {
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 55);
-}
-static_assert(kThreadSlots == 1u << (64 - 55), "SlotOfAddress yields that many bits");
-
-bool Matches(const CachedName& entry, const char* name) { return std::strcmp(entry.text, name) == 0; }
-
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 const CachedName* NewEntry(std::string_view name, uint32_t id) {
-  void* const memory = std::malloc(sizeof(CachedName) + name.size() + 1);
+  using internal::RecordHeader;
+  using internal::RecordType;
+  const size_t whole_words = name.size() / 8;
+  void* const memory = std::calloc(1, sizeof(CachedName) + (whole_words + 1) * 8);
   if (memory == nullptr) return nullptr;
-  auto* const entry = new (memory) CachedName{id, OpNameFlags(name), UserNameFlags(name), NameLaunches(name)};
-  std::memcpy(entry->text, name.data(), name.size() + 1);
+  const uint8_t op_flags = OpNameFlags(name), user_flags = UserNameFlags(name);
+  const uint8_t op = op_flags | internal::kFrameworkThreads, user = user_flags | internal::kFrameworkThreads |
+                                                                   internal::kUserAnnotation;
+  auto* const entry = new (memory) CachedName{
+      RecordHeader(RecordType::kScopeBegin, internal::kBeginBytes, op, id),
+      RecordHeader(RecordType::kScopeBegin, internal::kBeginBytes, user, id),
+      RecordHeader(RecordType::kOpBegin, internal::kOpBeginBytes, op, id),
+      id,
+      op_flags,
+      user_flags,
+      NameLaunches(name),
+      static_cast<uint8_t>(whole_words),
+      ~uint64_t{0} >> (56 - name.size() % 8 * 8),
+  };
+  std::memcpy(entry->text, name.data(), name.size());
   return entry;
 }
+static_assert(kMaxCachedLength / 8 <= 255, "whole_words holds it");
 
 // `name` is followed by a zero byte.
 const CachedName* FindInTable(std::string_view name, uint32_t (*intern)(std::string_view)) {
@@ -66,7 +75,7 @@ const CachedName* FindInTable(std::string_view name, uint32_t (*intern)(std::str
       }
     }
     // Either it was there, or another thread was faster and `found` is that thread's.
-    if (Matches(*found, name.data())) {
+    if (IsTextOf(*found, name.data())) {
       if (added != nullptr) {
         std::free(const_cast<CachedName*>(added));
         g_names.fetch_sub(1, std::memory_order_relaxed);
@@ -99,14 +108,12 @@ bool NameLaunches(std::string_view name) {
   return std::find(std::begin(kLaunchNothing), std::end(kLaunchNothing), name) == std::end(kLaunchNothing);
 }
 
-const CachedName* FindName(const char* name, uint32_t (*intern)(std::string_view)) {
-  ThreadMemory* const memory = OwnMemory();
-  const CachedName** const slot = memory == nullptr ? nullptr : &memory->names[SlotOfAddress(name)];
-  if (slot != nullptr && *slot != nullptr && Matches(**slot, name)) return *slot;
+const CachedName* FindNameInTable(const char* name, uint32_t (*intern)(std::string_view)) {
   const std::string_view text(name);
   if (text.size() > kMaxCachedLength) return nullptr;
   const CachedName* const found = FindInTable(text, intern);
-  if (found != nullptr && slot != nullptr) *slot = found;
+  ThreadMemory* const memory = OwnMemory();
+  if (found != nullptr && memory != nullptr) memory->names[SlotOfAddress(name)] = found;
   return found;
 }
 

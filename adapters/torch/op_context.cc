@@ -5,37 +5,22 @@
 
 #include <cstdlib>
 
-#include "adapters/torch/thread_memory.h"
-
 namespace ferret::torch_adapter {
-namespace {
 
 static_assert(sizeof(FreeBlock) <= sizeof(OpContext), "a free context holds the link");
 
-// Deeper than operators nest. A thread that only ends what others began (collectives do so) stops collecting here.
-constexpr uint32_t kMaxFree = 128;
-
-}  // namespace
-
-void* OpContext::operator new(size_t size) noexcept {
-  ThreadMemory* const memory = OwnMemory();
-  if (memory == nullptr || memory->free == nullptr) return std::malloc(size);
-  FreeBlock* const block = memory->free;
-  memory->free = block->next;
-  --memory->free_count;
-  return block;
+void* OpContext::NewBlock(size_t size) noexcept {
+  OwnMemory();  // so that there is a list when the block is freed
+  return std::malloc(size);
 }
 
-void OpContext::operator delete(void* context) noexcept {
+void OpContext::FreeElsewhere(void* block) noexcept {
   ThreadMemory* const memory = OwnMemory();
   if (memory == nullptr || memory->free_count == kMaxFree) {
-    std::free(context);
-    return;
+    std::free(block);
+  } else {
+    Keep(*memory, block);
   }
-  auto* const block = static_cast<FreeBlock*>(context);
-  block->next = memory->free;
-  memory->free = block;
-  ++memory->free_count;
 }
 
 }  // namespace ferret::torch_adapter

@@ -24,7 +24,7 @@ void Release(void* own) {
 
 }  // namespace
 
-thread_local ThreadMemory* t_memory = nullptr;
+__thread ThreadMemory* t_memory = nullptr;
 
 ThreadMemory* MakeThreadMemory() {
   static pthread_key_t key;

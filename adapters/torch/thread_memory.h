@@ -20,6 +20,8 @@ struct FreeBlock {
 };
 
 inline constexpr uint32_t kThreadSlots = 512;
+// Deeper than operators nest. A thread that only ends what others began (collectives do so) stops collecting here.
+inline constexpr uint32_t kMaxFree = 128;
 
 struct ThreadMemory {
   const CachedName* names[kThreadSlots];  // see name_cache.h
@@ -30,10 +32,16 @@ struct ThreadMemory {
 
 // nullptr: not made yet. kNone: cannot be made, or the thread is nearly gone and it has been given back.
 inline ThreadMemory* const kNone = reinterpret_cast<ThreadMemory*>(1);
-extern thread_local ThreadMemory* t_memory __attribute__((tls_model("initial-exec")));
+// __thread and not thread_local: another file that uses it need not ask whether it has a constructor.
+extern __thread ThreadMemory* t_memory __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // Makes it and has it freed when the thread ends.
 ThreadMemory* MakeThreadMemory();
+
+// Whether that is one: neither nullptr nor kNone, in one comparison.
+inline bool IsThere(const ThreadMemory* memory) {
+  return __builtin_expect(reinterpret_cast<uintptr_t>(memory) > reinterpret_cast<uintptr_t>(kNone), 1);
+}
 
 // nullptr where there is none: callers then do without. The calling thread's own.
 inline ThreadMemory* OwnMemory() {

@@ -59,6 +59,8 @@ AIMS = (
     ("PyTorch op: the same with shapes", at_least(5, "x torch.profiler's speed")),
     ("PyTorch op: recorded, built", at_least(15, "x torch.profiler's speed")),
     ("PyTorch op: recording, over the bare op", at_least(4, "x torch.profiler's speed")),
+    ("PyTorch op: over the no-op callback, with", at_most(6, "x floor")),
+    ("PyTorch op: over the no-op callback", at_most(2, "x floor")),
     ("FunctionEvents made", at_least(500, "x torch.profiler's speed")),
     ("EventList", at_least(100, "x torch's speed")),
     ("training example, on: wall", at_most(1.01, "x off")),

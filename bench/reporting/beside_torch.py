@@ -11,7 +11,8 @@ from reporting.rows import Row, fields, google_benchmark, lines_of, nanoseconds
 def torch_op(root, python, runs):
     out = subprocess.run(
         [python, f"{root}/bench/torch_cost.py", f"{root}/bazel-bin/adapters/torch/libferret_torch.so",
-         f"{root}/bazel-bin/libferret.so", "--rounds", str(runs), "--json"],
+         f"{root}/bazel-bin/libferret.so", "--floor", f"{root}/bazel-bin/bench/libtorch_cost.so",
+         "--rounds", str(runs), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
     figures = json.loads(out.splitlines()[-1])
     for kind, text in (("record", "PyTorch op: recording, over the bare op"),
@@ -21,6 +22,11 @@ def torch_op(root, python, runs):
         ratio = figures[kind + ": torch.profiler over Ferret"]
         yield Row(text, f"{figures['ferret ' + kind]:.0f} ns",
                   f"torch.profiler {figures['torch.profiler ' + kind]:.0f} ns, {ratio:.1f} x", ratio)
+    for kind, inputs, text in (("record", "", ""), ("record with shapes", " with inputs", ", with shapes")):
+        own, floors = (figures[f"{kind} over the no-op callback{unit}"] for unit in ("", ", in floors"))
+        yield Row("PyTorch op: over the no-op callback" + text, f"{own:.0f} ns",
+                  f"{floors:.2f} x floor of {figures['floor']:.0f} ns; "
+                  f"the callback {figures['no-op callback' + inputs]:.0f} ns", floors)
 
 
 def function_events(root, folder, python, runs):

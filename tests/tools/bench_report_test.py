@@ -28,6 +28,8 @@ class BenchReportTest(unittest.TestCase):
     def test_a_row_has_the_aim_that_is_meant_for_it(self):
         self.assertEqual(aims.aim_of(Row("scope, on", "", "", 1)).limit, 1.05)
         self.assertEqual(aims.aim_of(Row("scope, on, in a crash file", "", "", 1)).limit, 1.05)
+        self.assertEqual(aims.aim_of(Row("PyTorch op: over the no-op callback", "", "", 1)).limit, 2)
+        self.assertEqual(aims.aim_of(Row("PyTorch op: over the no-op callback, with shapes", "", "", 1)).limit, 6)
         self.assertIsNone(aims.aim_of(Row("scope, on", "")))
         self.assertIsNone(aims.aim_of(Row("something else", "", "", 1)))
 

@@ -101,6 +101,22 @@ uint64_t MallocsOf1000Rounds() {
   return MallocsOfThisThread() - before;
 }
 
+TEST_F(Adapter, OperatorMayEndOnAnotherThread) {
+  ASSERT_EQ(StartTrace("moved.json"), "");
+  for (const at::RecordScope scope : {at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE}) {
+    auto moved = std::make_unique<at::RecordFunction>(scope);
+    moved->before(scope == at::RecordScope::FUNCTION ? "a moved operator" : "a moved annotation");
+    std::thread([&] { moved.reset(); }).join();
+    Op("an operator after it");
+  }
+  ASSERT_EQ(Stop(), "");
+  const std::string trace = ReadFile(TracePath("moved.json"));
+  for (const char* name : {"\"a moved operator\"", "\"a moved annotation\"", "\"an operator after it\""}) {
+    EXPECT_NE(trace.find(name), std::string::npos) << name;
+  }
+  EXPECT_EQ(trace.find("unfinished"), std::string::npos);
+}
+
 TEST_F(Adapter, SteadyStateAllocatesNothing) {
   // PyTorch's own share with any observer.
   const at::CallbackHandle observer = at::addGlobalCallback(at::RecordFunctionCallback(

@@ -62,6 +62,20 @@ TEST_F(Details, OfOperatorsAreTheirArgumentsAndOverloads) {
   EXPECT_TRUE(Has(trace, "\"Overload name\": \"Tensor\""));
 }
 
+TEST_F(Details, OverloadsAreNamedWholeAtAnyLength) {
+  const std::string trace = Record("FERRET_RECORD_SHAPES", [] {
+    const at::Tensor x = at::ones({4, 4});
+    x.any(1);                        // dim
+    x.sum(std::vector<int64_t>{1});  // dim_IntList
+    at::div(x, x, "floor");          // Tensor_mode
+    at::Tensor out = at::empty({4, 4});
+    at::pow_out(out, x, 2);          // Tensor_Scalar_out
+  });
+  for (const char* overload : {"dim", "dim_IntList", "Tensor_mode", "Tensor_Scalar_out"}) {
+    EXPECT_TRUE(Has(trace, ("\"Overload name\": \"" + std::string(overload) + "\"").c_str())) << overload;
+  }
+}
+
 TEST_F(Details, AreNotAskedOfPyTorchUnlessTheSessionWantsThem) {
   const std::string trace = Record("FERRET_UNRELATED", [] { Op({at::zeros({2, 3})}); });
   EXPECT_TRUE(Has(trace, "\"op\""));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -124,6 +125,65 @@ TEST(WriteInputs, OfLongListsOfTensorsAreWholeAsLongAsThereIsRoom) {
   const Written without = Write({std::vector<at::Tensor>{}, forty, 2.5});
   EXPECT_TRUE(without.complete);
   EXPECT_EQ(cut.bytes, without.bytes) << "the others are kept";
+}
+
+// Byte by byte: what is written must not depend on how.
+std::string TensorByHand(std::string_view type, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+  char buffer[internal::kMaxDetailBytes];
+  internal::DetailWriter writer(buffer, sizeof(buffer));
+  writer.BeginItem(internal::DetailKind::kInputs);
+  writer.Tag(internal::ValueTag::kTensor);
+  writer.Text(type);
+  writer.Varint(sizes.size());
+  for (const int64_t size : sizes) writer.Signed(size);
+  writer.Byte(strides.empty() ? 0 : 1);
+  for (const int64_t stride : strides) writer.Signed(stride);
+  writer.EndItem();
+  return std::string(writer.bytes());
+}
+
+TEST(WriteInputs, OfTensorsOfAnySizesAndStrides) {
+  const at::Tensor number = at::zeros({1});
+  const std::vector<std::vector<int64_t>> all_sizes{
+      {}, {0}, {1}, {63}, {64}, {8191}, {8192}, {0, 5}, {3, 0, 2}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6},
+      {1, 2, 1, 2, 1, 2, 1, 2}, {1, 2, 1, 2, 1, 2, 1, 2, 1}, {(int64_t{1} << 28) + 1}, {int64_t{1} << 40, 3},
+      {(int64_t{1} << 62) - 1}, std::vector<int64_t>(30, 2)};
+  for (const std::vector<int64_t>& sizes : all_sizes) {
+    const std::vector<int64_t> none(sizes.size(), 0);
+    EXPECT_EQ(Write({number.as_strided(sizes, none)}).bytes, TensorByHand("float", sizes, none)) << sizes;
+  }
+  const std::vector<int64_t> far{int64_t{1} << 61, 7, 1};
+  EXPECT_EQ(Write({number.as_strided({1, 1, 1}, far)}).bytes, TensorByHand("float", {1, 1, 1}, far));
+}
+
+TEST(WriteInputs, OfTensorsOfEveryTypeAreNamedAsTheTypeIs) {
+  for (int type = 0; type < static_cast<int>(at::ScalarType::Undefined); ++type) {
+    const auto scalar = static_cast<at::ScalarType>(type);
+    if (at::isQIntType(scalar)) continue;
+    at::Tensor tensor;
+    try {
+      tensor = at::empty({2}, scalar);
+    } catch (const c10::Error&) {  // a type that the CPU has no tensors of
+      continue;
+    }
+    EXPECT_EQ(Write({tensor}).bytes, TensorByHand(tensor.dtype().name(), {2}, {1}));
+  }
+}
+
+// Whatever is left, an item is whole or not there, and nothing is written past the end.
+TEST(WriteInputs, OfAnyLengthStayWithinTheBuffer) {
+  const Arguments arguments{at::zeros({3, 4}), int64_t{5}, true,          c10::IValue(),
+                            2.5,               at::eye(2), int64_t{-300}, std::vector<int64_t>{1, 2}};
+  const std::string whole = Write(arguments).bytes;
+  for (size_t room = 0; room < whole.size() + 300; ++room) {
+    std::vector<char> buffer(room + 8, '#');
+    internal::DetailWriter writer(buffer.data(), room);
+    const bool complete = WriteInputs(Inputs(arguments.data(), arguments.size()), writer);
+    EXPECT_TRUE(complete);
+    EXPECT_EQ(writer.cut(), room < whole.size()) << room;
+    EXPECT_EQ(writer.bytes(), writer.cut() ? "" : whole) << room;
+    EXPECT_EQ(std::string(buffer.end() - 8, buffer.end()), "########") << room;
+  }
 }
 
 TEST(WriteInputs, OfNothingAreNothing) { EXPECT_EQ(Write({}).bytes, ""); }

@@ -4,6 +4,8 @@
 #include "adapters/torch/name_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -65,6 +67,69 @@ TEST(NameCache, AnotherTextAtTheSameAddressIsAnotherEntry) {
   EXPECT_STREQ(shorter->text, "AddmmBackward");
   EXPECT_STREQ(longer->text, "AddmmBackward01");
   EXPECT_EQ(std::set<uint32_t>({first->id, shorter->id, longer->id}).size(), 3u);
+}
+
+TEST(NameCache, NamesThatBeginAlikeOrDifferInOneByteAreOthersAtAnyLength) {
+  alignas(8) char text[64];
+  std::set<uint32_t> ids;
+  size_t names = 0;
+  // All at the same address, so that each is compared with the one before.
+  const auto find = [&](const std::string& name) {
+    std::memset(text, '#', sizeof(text));  // what follows the zero byte says nothing
+    std::memcpy(text, name.c_str(), name.size() + 1);
+    const CachedName* const entry = FindName(text, &Intern);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(name, entry->text);
+    EXPECT_EQ(FindName(text, &Intern), entry);
+    ids.insert(entry->id);
+    ++names;
+  };
+  for (size_t length = 1; length < 40; ++length) {
+    const std::string name(length, 'n');
+    find(name);
+    for (size_t changed = 0; changed < length; ++changed) {
+      std::string other = name;
+      other[changed] = '\x80';
+      find(other);
+      find(name);
+      --names;
+    }
+  }
+  EXPECT_EQ(ids.size(), names);
+}
+
+TEST(NameCache, NothingIsReadPastThePageThatANameEndsOn) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  char* const pages = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(pages), MAP_FAILED);
+  ASSERT_EQ(mprotect(pages + page, page, PROT_NONE), 0);
+  for (size_t length = 0; length < 64; ++length) {
+    char* const text = pages + page - length - 1;
+    // A longer one was there, and is compared with: it begins alike.
+    const std::string name(length, 'p');
+    std::memcpy(text, name.c_str(), length + 1);
+    const CachedName* const entry = FindName(text, &Intern);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(name, entry->text);
+    EXPECT_EQ(FindName(text, &Intern), entry);
+    if (length != 0) {
+      text[length - 1] = 'q';
+      EXPECT_NE(FindName(text, &Intern), entry);
+      text[0] = '\0';
+      EXPECT_STREQ(FindName(text, &Intern)->text, "");
+    }
+  }
+  munmap(pages, 2 * page);
+}
+
+TEST(NameCache, HeadersAreThoseOfTheNamesRecords) {
+  using internal::kFrameworkThreads, internal::kUserAnnotation, internal::RecordHeader, internal::RecordType;
+  const CachedName* const name = FindName("Optimizer.step#SGD.step", &Intern);
+  const uint8_t user = kFrameworkThreads | kUserAnnotation | internal::kEndsStep;
+  EXPECT_EQ(name->op_header, RecordHeader(RecordType::kScopeBegin, 16, kFrameworkThreads, name->id));
+  EXPECT_EQ(name->user_header, RecordHeader(RecordType::kScopeBegin, 16, user, name->id));
+  EXPECT_EQ(name->long_op_header, RecordHeader(RecordType::kOpBegin, 32, kFrameworkThreads, name->id));
 }
 
 TEST(NameCache, AskedForANameOncePerProcess) {

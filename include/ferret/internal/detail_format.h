@@ -110,6 +110,11 @@ class DetailWriter {
     Bytes(text.data(), text.size());
   }
 
+  // For whoever looks at the room once and not at each byte: where the next one goes, and how far the caller got.
+  char* at() const { return at_; }
+  char* limit() const { return limit_; }
+  void Advance(char* at) { at_ = at; }
+
   std::string_view bytes() const { return {begin_, static_cast<size_t>(at_ - begin_)}; }
   // Whether an item was left out for want of room.
   bool cut() const { return cut_; }

@@ -28,6 +28,7 @@
 #define FERRET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FERRET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define FERRET_COLD __attribute__((cold, noinline))
+#define FERRET_INLINE __attribute__((always_inline)) inline
 
 // How t_writer is reached. Initial-exec is one load, but has the loader find room for a library's thread-local data when
 // it is loaded, which a process that has loaded hundreds of libraries may have used up ("cannot allocate memory in static
