@@ -33,7 +33,7 @@ struct ThreadMemory {
 // nullptr: not made yet. kNone: cannot be made, or the thread is nearly gone and it has been given back.
 inline ThreadMemory* const kNone = reinterpret_cast<ThreadMemory*>(1);
 // __thread and not thread_local: another file that uses it need not ask whether it has a constructor.
-extern __thread ThreadMemory* t_memory __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread ThreadMemory* t_memory __attribute__((tls_model("initial-exec")));
 
 // Makes it and has it freed when the thread ends.
 ThreadMemory* MakeThreadMemory();
