@@ -21,8 +21,14 @@ namespace {
 
 std::chrono::steady_clock::time_point In(std::chrono::seconds time) { return std::chrono::steady_clock::now() + time; }
 
+// Kept, as the process keeps its recorder.
+Recorder* TheRecorder() {
+  static Recorder* const recorder = Recorder::Create({});
+  return recorder;
+}
+
 TEST(DrainThread, TellsItsSinkThatThereIsNoMoreForNow) {
-  Recorder* const recorder = Recorder::Create({});
+  Recorder* const recorder = TheRecorder();
   ASSERT_NE(recorder, nullptr);
   CountingSink sink;
   std::atomic<bool> pushed{false}, ended{false};
@@ -39,7 +45,7 @@ TEST(DrainThread, TellsItsSinkThatThereIsNoMoreForNow) {
 
 // Or a dump that is made at that moment would never be written.
 TEST(DrainThread, NobodyWaitsForOneThatHasBeenGivenUp) {
-  Recorder* const recorder = Recorder::Create({});
+  Recorder* const recorder = TheRecorder();
   ASSERT_NE(recorder, nullptr);
   static CountingSink* const sink = new CountingSink;  // the thread goes on with them
   static DrainThread* const drain = new DrainThread({}, recorder, sink);
