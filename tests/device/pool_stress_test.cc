@@ -125,25 +125,29 @@ TEST(PoolStress, AMillionPairsNeedNoMoreEventsThanThereAreInFlight) {
   EXPECT_EQ(used.elapsed_on_pending, 0u);
 }
 
-TEST(PoolStress, WhoeverSeesThatThereArePairsGetsOne) {
+TEST(PoolStress, WhoeverSeesThatThereArePairsFindsMany) {
+  constexpr int kScopes = 10;
   for (int round = 0; round < 2'000; ++round) {
     DeviceKit kit;
     const CuStream stream = kit.NewStream();
     bool has_pairs = false;
     ASSERT_EQ(kit.timer.Look(stream, 1, &has_pairs), std::nullopt);
     ASSERT_FALSE(has_pairs);
-    std::atomic<bool> looking{false}, taken{false};
+    std::atomic<bool> looking{false};
+    std::atomic<int> taken{0};
     std::thread recording([&] {
       bool seen = false;
       looking = true;
       while (!seen) ASSERT_EQ(kit.timer.Look(stream, 1, &seen), std::nullopt);
-      CudaTimer::Begun begun;
-      taken = !kit.timer.Begin(stream, 1, &begun);
+      for (int i = 0; i < kScopes; ++i) {
+        CudaTimer::Begun begun;
+        taken += !kit.timer.Begin(stream, 1, &begun);
+      }
     });
     while (!looking) std::this_thread::yield();
     kit.timer.Maintain();
     recording.join();
-    ASSERT_TRUE(taken) << "round " << round;
+    ASSERT_EQ(taken, kScopes) << "round " << round;
   }
 }
 

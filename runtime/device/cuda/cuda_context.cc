@@ -58,12 +58,10 @@ bool CudaContext::CreateEvent(MarkId mark) {
 bool CudaContext::CreatePairs(uint32_t count) {
   const uint32_t first = created();
   const uint32_t end = std::min(first + count, kMostPairs);
-  for (uint32_t pair = first; pair < end; ++pair) {
-    if (!CreateEvent(2 * pair) || !CreateEvent(2 * pair + 1)) break;
-    free_.enqueue(pair);
-    // Afterwards, and release, acquired in HasPairs: who sees that there are pairs gets one.
-    created_.store(pair + 1, std::memory_order_release);
-  }
+  uint32_t pair = first;
+  for (; pair < end && CreateEvent(2 * pair) && CreateEvent(2 * pair + 1); ++pair) free_.enqueue(pair);
+  // Afterwards, and release, acquired in HasPairs: who sees that there are pairs finds all of the first ones.
+  created_.store(pair, std::memory_order_release);
   return created() != first;
 }
 
