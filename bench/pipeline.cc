@@ -5,15 +5,17 @@
 // of them the aggregate table, whose sum says how many arrived.
 //
 //   pipeline [--kind plain|linked] [--rate MILLIONS] [--seconds N | --scopes N] [--export SPECS] [--otlp QUERY]
+//            [--window STEPS]
 //
 // --otlp: also to an OpenTelemetry receiver in a process of its own, which forgets what it gets, with these parameters of the
 // exporter; the program marks a step every 1,000 scopes then.
+// --window: record one step of so many, by the session's schedule, also into a gzipped Chrome trace.
 //
 // The thread records in bursts. With a rate it waits between them until the next one is due, so the rate is an average:
 // a burst that was held up is caught up with. Without one it never waits.
 //
 // Prints one line of name=value pairs:
-//   offered_M/s, finished_M/s   scopes recorded, and events in the table, a second
+//   offered_M/s, finished_M/s   scopes that were to be recorded, and events in the table, a second
 //   lost_%                      of what was offered; exact=yes: events + counted losses are all that was offered
 //   ns/scope                    the median burst's, on the recording thread; x_floor: over two readings of the counter and a
 //                               32-byte store, measured before and after the session
@@ -37,6 +39,7 @@
 #include <vector>
 
 #include "bench/discarding_receiver.h"
+#include "bench/floor.h"
 #include "ferret/scope.h"
 #include "ferret/session.h"
 #include "runtime/clock/cpu_clock.h"
@@ -46,6 +49,7 @@ namespace {
 using ferret::internal::ReadCycleCounter;
 
 constexpr int kScopesInBurst = 200;
+constexpr uint64_t kBurstsInStep = 5;
 
 struct Options {
   bool linked = false;
@@ -54,6 +58,9 @@ struct Options {
   uint64_t scopes = 0;   // instead of seconds
   std::string exporters;  // besides the table
   const char* otlp = nullptr;
+  uint64_t window = 0;  // steps, of which the last is recorded; 0: all are
+
+  bool steps() const { return otlp != nullptr || window != 0; }
 };
 
 Options Parse(int count, char** arguments) {
@@ -66,6 +73,7 @@ Options Parse(int count, char** arguments) {
     if (name == "--seconds") options.seconds = std::atof(value);
     if (name == "--scopes") options.scopes = std::strtoull(value, nullptr, 10);
     if (name == "--otlp") options.otlp = value;
+    if (name == "--window") options.window = std::strtoull(value, nullptr, 10);
     if (name == "--export") options.exporters = value + std::string(",");
   }
   return options;
@@ -103,18 +111,12 @@ class Bursts {
 };
 
 double FloorTicks() {
-  struct Record {
-    uint64_t name, begin, parent, end;
-  };
-  std::vector<Record> memory(kScopesInBurst);
+  ferret::Floor floor(kScopesInBurst);
   Bursts bursts;
   for (int burst = 0; burst < 2000; ++burst) {
+    floor.StartOver();
     const uint64_t start = ReadCycleCounter();
-    for (Record& record : memory) {
-      const uint64_t begin = ReadCycleCounter();
-      record = {1, begin, 0, ReadCycleCounter()};
-      asm volatile("" : : : "memory");
-    }
+    for (int i = 0; i < kScopesInBurst; ++i) floor.Record();
     bursts.Add(ReadCycleCounter() - start);
   }
   return bursts.MedianTicks();
@@ -189,7 +191,16 @@ int main(int count, char** arguments) {
     if (receiver < 0 || url.empty()) return 1;
     exporters += "otlp:" + url.substr(0, url.find("/v1/")) + "?" + options.otlp + ",";
   }
-  const std::string error = ferret::Start(exporters + "table:" + report + "?format=json");
+  const std::string trace = folder + std::string("/trace.json.gz");
+  if (options.window != 0) exporters += "chrome_trace:" + trace + ",";
+  exporters += "table:" + report + "?format=json";
+  ferret::Schedule schedule;
+  if (options.window != 0) {
+    schedule.unit = ferret::Schedule::Unit::kSteps;
+    schedule.wait = options.window - 1;
+    schedule.active = 1;
+  }
+  const std::string error = ferret::Start(exporters, schedule);
   if (!error.empty()) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 1;
@@ -216,7 +227,7 @@ int main(int count, char** arguments) {
     end = ReadCycleCounter();
     bursts.Add(end - begin);
     ++done;
-    if (options.otlp != nullptr && done % 5 == 0) ferret::Step();
+    if (options.steps() && done % kBurstsInStep == 0) ferret::Step();
     due += ticks_per_burst;
     if (early_mib == 0 && (done > bursts_in_all / 10 || end - start > ticks_in_all / 10)) early_mib = ResidentMiB();
     while (static_cast<int64_t>(ReadCycleCounter() - due) < 0) {
@@ -230,19 +241,22 @@ int main(int count, char** arguments) {
   if (!stopped.empty()) std::fprintf(stderr, "%s\n", stopped.c_str());
   floor_ticks = std::min(floor_ticks, FloorTicks());
 
-  const uint64_t offered = done * kScopesInBurst;
+  // Of whole steps, those that the schedule names.
+  const uint64_t recorded_bursts = options.window == 0 ? done : done / kBurstsInStep / options.window * kBurstsInStep;
+  const uint64_t offered = recorded_bursts * kScopesInBurst;
   const Report found = ReadReport(report);
   if (receiver > 0) {
     kill(receiver, SIGKILL);
     waitpid(receiver, nullptr, 0);
   }
   unlink(report.c_str());
+  unlink(trace.c_str());
   rmdir(folder);
   const double ns = bursts.MedianTicks() * ns_per_tick / kScopesInBurst;
   std::printf("offered_M/s=%.2f finished_M/s=%.2f lost_%%=%.4f exact=%s scopes=%" PRIu64 " ns/scope=%.2f x_floor=%.3f "
               "seconds=%.2f stop_s=%.3f rss_MiB=%.1f growth_MiB=%.1f\n",
               static_cast<double>(offered) / seconds / 1e6, static_cast<double>(found.events) / seconds / 1e6,
               100 * static_cast<double>(found.lost) / static_cast<double>(offered), found.events + found.lost == offered ? "yes" : "NO",
-              offered, ns, bursts.MedianTicks() / floor_ticks, seconds, stop_seconds, late_mib, late_mib - early_mib);
+              done * kScopesInBurst, ns, bursts.MedianTicks() / floor_ticks, seconds, stop_seconds, late_mib, late_mib - early_mib);
   return 0;
 }

@@ -18,10 +18,10 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
+#include "bench/floor.h"
 #include "ferret/scope.h"
 #include "runtime/clock/cpu_clock.h"
 #include "runtime/crash/crash_log.h"
@@ -36,14 +36,6 @@ using internal::DrainThread;
 using internal::Recorder;
 
 constexpr int kBurst = 1000;
-
-struct Event {
-  uint64_t name;
-  uint64_t begin;
-  uint64_t parent;
-  uint64_t end;
-};
-static_assert(sizeof(Event) == 32, "what the floor stores");
 
 // Takes batches and throws them away.
 class NullSink final : public internal::BatchSink {
@@ -135,19 +127,12 @@ void Bursts(benchmark::State& state, Record record, Between between) {
   }
 }
 
-void Floor(benchmark::State& state) {
-  std::vector<Event> memory(1 << 21);  // 64 MiB, as Ferret's pool
-  std::memset(static_cast<void*>(memory.data()), 1, memory.size() * sizeof(Event));
-  size_t next = 0;
+void BM_Floor(benchmark::State& state) {
+  Floor floor(1 << 21);  // 64 MiB, as Ferret's pool
   Bursts(
-      state,
+      state, [&] { floor.Record(); },
       [&] {
-        const uint64_t begin = internal::ReadCycleCounter();
-        memory[next] = {1, begin, 0, internal::ReadCycleCounter()};
-        ++next;
-      },
-      [&] {
-        if (next + kBurst > memory.size()) next = 0;
+        if (!floor.HasRoom(kBurst)) floor.StartOver();
       });
 }
 
@@ -188,14 +173,14 @@ void EmptyLoop(benchmark::State& state) {
 }
 
 void Moodycamel(benchmark::State& state) {
-  moodycamel::ConcurrentQueue<Event> queue(1 << 16);
+  moodycamel::ConcurrentQueue<FloorEvent> queue(1 << 16);
   moodycamel::ProducerToken token(queue);
-  std::vector<Event> out(kBurst);
+  std::vector<FloorEvent> out(kBurst);
   Bursts(
       state,
       [&] {
         const uint64_t begin = internal::ReadCycleCounter();
-        queue.enqueue(token, Event{1, begin, 0, internal::ReadCycleCounter()});
+        queue.enqueue(token, FloorEvent{1, begin, 0, internal::ReadCycleCounter()});
       },
       [&] { while (queue.try_dequeue_bulk(out.begin(), kBurst) != 0) {
       } });
@@ -203,20 +188,20 @@ void Moodycamel(benchmark::State& state) {
 
 void MutexVector(benchmark::State& state) {
   std::mutex mutex;
-  std::vector<Event> events;
+  std::vector<FloorEvent> events;
   events.reserve(kBurst);
   Bursts(
       state,
       [&] {
         const uint64_t begin = internal::ReadCycleCounter();
-        const Event event{1, begin, 0, internal::ReadCycleCounter()};
+        const FloorEvent event{1, begin, 0, internal::ReadCycleCounter()};
         std::lock_guard<std::mutex> lock(mutex);
         events.push_back(event);
       },
       [&] { events.clear(); });
 }
 
-BENCHMARK(Floor)->UseManualTime();
+BENCHMARK(BM_Floor)->Name("Floor")->UseManualTime();
 BENCHMARK(Scope)->UseManualTime();
 BENCHMARK(ScopeInCrashFile)->UseManualTime();
 BENCHMARK(OpScope)->UseManualTime();

@@ -10,20 +10,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <vector>
 
+#include "bench/floor.h"
 #include "ferret/internal/export_symbol.h"
-#include "ferret/internal/hot_path.h"
 
 namespace {
-
-struct Event {
-  uint64_t name;
-  uint64_t begin;
-  uint64_t parent;
-  uint64_t end;
-};
-static_assert(sizeof(Event) == 32, "what the floor stores");
 
 template <typename Once>
 double NsOfEach(int64_t count, Once once) {
@@ -44,14 +35,10 @@ extern "C" {
 
 // Two readings of the cycle counter and one 32-byte store into warm memory.
 FERRET_EXPORT_SYMBOL double torch_cost_floor(int64_t count) {
-  std::vector<Event> memory(1 << 16);
-  std::memset(static_cast<void*>(memory.data()), 1, memory.size() * sizeof(Event));
-  size_t next = 0;
+  ferret::Floor floor(1 << 16);
   return NsOfEach(count, [&] {
-    const uint64_t begin = ferret::internal::ReadCycleCounter();
-    memory[next] = {1, begin, 0, ferret::internal::ReadCycleCounter()};
-    asm volatile("" : : "r"(memory.data()) : "memory");  // stored, although nobody reads it
-    next = (next + 1) % memory.size();
+    if (!floor.HasRoom(1)) floor.StartOver();
+    floor.Record();
   });
 }
 

@@ -43,3 +43,7 @@ def long_run(folder, scopes):
     yield Row(f"memory grown in scopes to the table and sampled to OTLP, {scopes:,}", f"{run['growth_MiB']:.1f} MiB",
               f"after a tenth; {run['seconds']:.0f} s, {run['rss_MiB']:.0f} MiB in all, {run['lost_%']:.3f} % lost to the table, "
               "sums exact", run["growth_MiB"])
+    run = _run(folder, "--rate", 20, "--scopes", scopes, "--window", 100)
+    yield Row(f"memory grown in scopes of which windows are recorded, {scopes:,}", f"{run['growth_MiB']:.1f} MiB",
+              f"after a tenth; {run['seconds']:.0f} s, one step in 100 to the table and a gzipped Chrome trace, "
+              f"{run['lost_%']:.3f} % lost, sums exact", run["growth_MiB"])

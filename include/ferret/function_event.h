@@ -103,7 +103,7 @@ struct FERRET_EXPORT_SYMBOL FunctionEvent {
   FunctionEvent* last_child = nullptr;    // whose next_sibling is the first one
   FunctionEvent* next_sibling = nullptr;  // a ring
 
-  FunctionEvent()
+  constexpr FunctionEvent()
       : is_async(false), is_user_annotation(false), is_truncated(false), is_synthesized(false), is_legacy(false),
         is_python_function(false) {}
 

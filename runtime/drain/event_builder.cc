@@ -125,7 +125,7 @@ inline bool EventBuilder::MustWait(const ThreadTrace& trace, uint32_t handle, in
   DeliverIfFull(batch_->events.size());
   ++built_;
   // A copy of one in place is inlined, eight stores; emplace_back is a call.
-  static const FunctionEvent kBlank;
+  static constexpr FunctionEvent kBlank;
   std::vector<FunctionEvent>& events = batch_->events;
   events.push_back(kBlank);
   return events.back();

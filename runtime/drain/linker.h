@@ -91,23 +91,16 @@ class Linker {
   bool CanLinkNow(const LinkQueue& queue, int64_t end_ns) const {
     return end_ns < horizon_ns_ && queue.empty() && (heap_.empty() || end_ns < heap_.front()->head_end_ns());
   }
-  void LinkForwardNow(const LinkKey& key, const OpenForward& op) { table_.Insert(key, op); }
+  FERRET_INLINE void LinkForwardNow(LinkKey key, OpenForward op) { table_.Insert(key, op); }
   // If there is a partner, sets forward_id and adds the link.
-  void LinkBackwardNow(const LinkKey& key, bool is_wrapper, FunctionEvent* event, std::vector<ForwardBackwardLink>* links) {
-    OpenForward forward;
-    if (!table_.Take(key, &forward)) {
-      unmatched_ += !is_wrapper;
-      return;
-    }
-    event->forward_id = forward.id;
-    ForwardBackwardLink& link = links->emplace_back();
-    link.flow_id = next_flow_++;
-    link.forward_id = forward.id;
-    link.backward_id = event->id;
-    link.forward_start_ns = forward.start_ns;
-    link.backward_start_ns = event->start_ns;
-    link.forward_os_tid = forward.os_tid;
-    link.backward_os_tid = event->device_resource_id;
+  FERRET_INLINE void LinkBackwardNow(LinkKey key, bool is_wrapper, FunctionEvent* event,
+                                            std::vector<ForwardBackwardLink>* links) {
+    const bool found = table_.Take(key, [&](const OpenForward& forward) {
+      event->forward_id = forward.id;
+      links->push_back({next_flow_++, forward.id, event->id, forward.start_ns, event->start_ns, forward.os_tid,
+                        event->device_resource_id});
+    });
+    unmatched_ += !found && !is_wrapper;
   }
 
   // Every op that ended before watermark_ns has been added. Links all of them.

@@ -272,6 +272,14 @@ void Recorder::WakeDrain() {
 Recorder::Place Recorder::Enter(uint32_t bytes, Room room) {
   // Acquire, released by Start and NewEpoch.
   const uint32_t epoch = g_switch.epoch.load(std::memory_order_acquire);
+  Writer* const w = t_writer;
+  const bool usual = epoch != 0 && epoch != kEpochOfNewChild && w->kind == WriterKind::kLive;
+  return FERRET_LIKELY(usual) ? EnterLive(static_cast<ThreadState*>(w), epoch, bytes, room) : EnterRarely(bytes, room);
+}
+
+Recorder::Place Recorder::EnterRarely(uint32_t bytes, Room room) {
+  // Acquire: as in Enter.
+  const uint32_t epoch = g_switch.epoch.load(std::memory_order_acquire);
   if (epoch == 0) return {};
   if (epoch == kEpochOfNewChild) {
     // Ends are those of the parent's scopes.
@@ -336,7 +344,10 @@ Recorder::Place Recorder::EnterLive(ThreadState* state, uint32_t epoch, uint32_t
   }
   CloseGate(state);
   if (state->epoch != epoch) return Attach(state, epoch, bytes, room);
-  if (Fits(state, bytes, room) || state->recorder->OpenChunk(state, room)) return {state->cursor, state};
+  if (Fits(state, bytes, room)) return {state->cursor, state};
+  // Known to be in vain: the way that most scopes take that are dropped.
+  const bool in_vain = state->refused && state->recycled_seen == state->recorder->pool_->recycled();
+  if (!in_vain && state->recorder->OpenChunk(state, room)) return {state->cursor, state};
   state->recorder->Refuse(state, room);
   OpenGate(state);
   return {};

@@ -126,6 +126,7 @@ class Recorder {
   static void ForgetParent();
   static bool RestartInChild();
   static void StepInNewChild(StepSource source, uint64_t number);
+  static Place EnterRarely(uint32_t bytes, Room room);
   static Place EnterLive(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
   static Place Attach(ThreadState* state, uint32_t epoch, uint32_t bytes, Room room);
   static void Detach(ThreadState* state);

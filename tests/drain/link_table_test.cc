@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -42,8 +44,8 @@ TEST(LinkTable, KeepsOfOneKeyTheOpThatBeganLast) {
   EXPECT_EQ(op.id, 4);
 }
 
-// Against a list of keys by the time of their latest op. Small ranges of threads and numbers for much reuse, large ones
-// for collisions and eviction.
+// Against a list of keys by the time of their latest op, and the set of those that no later op of their thread has left
+// `capacity` numbers behind. Small ranges of threads and numbers for much reuse, large ones for collisions and eviction.
 TEST(LinkTable, KeepsTheNewestKeys) {
   for (uint32_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -54,6 +56,7 @@ TEST(LinkTable, KeepsTheNewestKeys) {
     using Key = std::pair<uint64_t, int64_t>;
     std::list<Key> newest_first;
     std::map<Key, std::pair<int64_t, std::list<Key>::iterator>> known;  // id of the latest op, place in the list
+    std::set<Key> near;
     for (int64_t id = 1; id <= 30000; ++id) {
       const Key key{LinkThread(1 + random() % 3, random() % 2 == 0), random() % numbers};
       const auto found = known.find(key);
@@ -62,6 +65,9 @@ TEST(LinkTable, KeepsTheNewestKeys) {
         if (found != known.end()) newest_first.erase(found->second.second);
         newest_first.push_front(key);
         known[key] = {id, newest_first.begin()};
+        const Key far{key.first, key.second - static_cast<int64_t>(capacity)};
+        near.erase(near.lower_bound({key.first, 0}), near.upper_bound(std::max(far, Key{key.first, -1})));
+        near.insert(key);
         continue;
       }
       OpenForward op;
@@ -72,7 +78,7 @@ TEST(LinkTable, KeepsTheNewestKeys) {
       }
       size_t place = 0;
       for (auto at = newest_first.begin(); at != found->second.second && place < capacity; ++at) ++place;
-      if (place < capacity) {
+      if (place < capacity && near.count(key) != 0) {
         ASSERT_TRUE(taken) << "only " << place << " keys are newer, of " << capacity;
       }
       // What is there is the latest op, never an older one.
@@ -99,7 +105,7 @@ TEST(LinkTable, CountsEveryKeyThatItForgets) {
 }
 
 TEST(LinkTable, GrowsForAsManyAsItHasRoomForAndNoFurther) {
-  constexpr int64_t kNumbers = 300'000;
+  constexpr int64_t kNumbers = 600'000;
   LinkTable table(200'000);
   for (int64_t number = 0; number < kNumbers; ++number) {
     table.Insert({1, number}, Forward(number + 1));
@@ -110,12 +116,33 @@ TEST(LinkTable, GrowsForAsManyAsItHasRoomForAndNoFurther) {
       EXPECT_EQ(table.size(), 131'001u);
     }
   }
-  EXPECT_EQ(table.front_slots(), 131'072u);
-  for (int64_t number = kNumbers; number-- > kNumbers - 131'072;) {
+  EXPECT_EQ(table.front_slots(), 262'144u);
+  // Nothing went behind it: what was displaced is older than the newest 200,000.
+  EXPECT_EQ(table.size(), 262'144u);
+  for (int64_t number = kNumbers; number-- > kNumbers - 200'000;) {
     OpenForward op;
     ASSERT_TRUE(table.Take({1, number}, &op)) << number;
     ASSERT_EQ(op.id, number + 1);
   }
+}
+
+TEST(LinkTable, FindsAnOldOpAmongFarMoreThatWereTaken) {
+  LinkTable table(100'000);
+  table.Insert({1, 0}, Forward(1));
+  table.Insert({65, 50'000}, Forward(2));  // shares what is known of its numbers with thread 1
+  OpenForward op;
+  for (int64_t number = 1; number < 60'000; ++number) {
+    table.Insert({1, number}, Forward(number + 2));
+    ASSERT_TRUE(table.Take({1, number}, &op));
+    ASSERT_EQ(op.id, number + 2);
+  }
+  EXPECT_EQ(table.front_slots(), LinkTable::kFirstSlots);
+  ASSERT_TRUE(table.Take({1, 0}, &op));
+  EXPECT_EQ(op.id, 1);
+  ASSERT_TRUE(table.Take({65, 50'000}, &op));
+  EXPECT_EQ(op.id, 2);
+  EXPECT_EQ(table.evicted(), 0u);
+  EXPECT_EQ(table.size(), 0u);
 }
 
 }  // namespace
