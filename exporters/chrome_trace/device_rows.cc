@@ -11,9 +11,10 @@
 #include "exporters/chrome_trace/details_text.h"
 #include "exporters/chrome_trace/event_writer.h"
 #include "exporters/chrome_trace/metadata_line.h"
-#include "runtime/text/number_text.h"
+#include "exporters/chrome_trace/put_text.h"
 #include "exporters/chrome_trace/trace_frame.h"
 #include "runtime/text/json_text.h"
+#include "runtime/text/number_text.h"
 
 namespace ferret::chrome_trace {
 namespace {
@@ -33,11 +34,6 @@ Activity ActivityOf(const FunctionEvent& event) {
   if (event.activity_type == ActivityType::kGpuMemcpy) return {"gpu_memcpy", "cudaMemcpyAsync", 41};
   if (event.activity_type == ActivityType::kGpuMemset) return {"gpu_memset", "cudaMemsetAsync", 51};
   return {"kernel", "cudaLaunchKernel", 211};
-}
-
-std::string Micros(int64_t ns) {
-  char text[kNumberChars];
-  return std::string(text, static_cast<size_t>(WriteMicros(text, ns) - text));
 }
 
 // Lanes are numbered from 0, the stream's own track; AsyncLanes' tids begin behind those of threads.
@@ -60,6 +56,7 @@ void DeviceRows::Note(const EventBatch& batch) {
 void DeviceRows::BeginPart() {
   named_devices_.clear();
   for (auto& [key, stream] : streams_) stream.named.clear();
+  latest_.lane = Latest::kNone;
 }
 
 void DeviceRows::Write(const FunctionEvent& event) {
@@ -73,60 +70,71 @@ void DeviceRows::Write(const FunctionEvent& event) {
   const int64_t end_ns = std::max(event.start_ns, event.end_ns) + wider_ns;
 
   const Key key(event.device_index, event.device_resource_id);
-  const int lane = StreamOf(key).lanes.Place(start_ns, end_ns);
-  NameDevice(event.device_index);
-  NameLane(key, lane);
+  if (latest_.stream == nullptr || latest_.key != key) latest_ = {key, &StreamOf(key)};
+  const int lane = latest_.stream->lanes.Place(start_ns, end_ns);
+  if (lane != latest_.lane) {
+    NameDevice(event.device_index);
+    NameLane(key, latest_.stream, lane);
+    latest_.lane = lane;
+  }
   if (is_work && launch != nullptr) WriteLaunch(event, *launch);
 
   const int64_t tid = TrackOf(event.device_resource_id, lane);
+  name_.clear();
   std::string hex;
-  std::string line = Slice(activity.category, event.trace_name(), PidOf(event.device_index), tid, start_ns, end_ns,
-                           &hex);
-  const int64_t scope = launch != nullptr ? launch->scope_id : event.linked_correlation_id();
-  absl::StrAppend(&line, "\"External id\": ", scope);
+  if (!AppendJsonText(event.trace_name(), &name_)) hex = HexText(event.trace_name());
   details_.clear();
   if (event.details != nullptr) AppendDetails(*event.details, &details_);
-  absl::StrAppend(&line, details_, ", \"device\": ", event.device_index);
-  if (launch != nullptr) absl::StrAppend(&line, ", \"context\": ", launch->context);
-  absl::StrAppend(&line, is_work ? ", \"stream\": " : ", \"on stream\": ", event.device_resource_id);
+  char* at = out_->Begin(name_.size() + hex.size() + details_.size() + kRestChars);
+  at = PutSlice(at, activity.category, name_, PidOf(event.device_index), tid, start_ns, end_ns);
+  at = WriteSigned(Put(at, "\"External id\": "), launch != nullptr ? launch->scope_id : event.linked_correlation_id());
+  at = WriteSigned(Put(Put(at, details_), ", \"device\": "), event.device_index);
+  if (launch != nullptr) at = WriteSigned(Put(at, ", \"context\": "), launch->context);
+  at = WriteSigned(is_work ? Put(at, ", \"stream\": ") : Put(at, ", \"on stream\": "), event.device_resource_id);
   if (launch != nullptr) {
-    if (is_work) absl::StrAppend(&line, ", \"correlation\": ", launch->correlation);
-    absl::StrAppend(&line, ", \"clock_error_ns\": ", launch->clock_error_ns);
+    if (is_work) at = WriteSigned(Put(at, ", \"correlation\": "), launch->correlation);
+    at = WriteSigned(Put(at, ", \"clock_error_ns\": "), launch->clock_error_ns);
   }
-  if (event.is_legacy) absl::StrAppend(&line, ", \"ferret_legacy\": 1");
-  absl::StrAppend(&line, hex, "}},\n");
-  WriteUnit(line);
+  if (event.is_legacy) at = Put(at, ", \"ferret_legacy\": 1");
+  if (!hex.empty()) at = Put(Put(Put(at, ", \"name_hex\": \""), hex), "\"");
+  out_->End(Put(at, "}},\n"));
   if (is_work && launch != nullptr) WriteArrow(event, *launch, tid);
 }
 
 void DeviceRows::WriteLaunch(const FunctionEvent& event, const DeviceLaunch& launch) {
   const Activity activity = ActivityOf(event);
-  std::string hex;
-  WriteUnit(absl::StrCat(Slice("cuda_runtime", activity.call, pid_, TraceTid(launch.os_tid), launch.start_ns,
-                               launch.end_ns, &hex),
-                         "\"External id\": ", launch.scope_id, ", \"cbid\": ", activity.call_id,
-                         ", \"correlation\": ", launch.correlation, "}},\n"));
+  char* at = PutSlice(out_->Begin(kRestChars), "cuda_runtime", activity.call, pid_, TraceTid(launch.os_tid), launch.start_ns,
+                      launch.end_ns);
+  at = WriteSigned(Put(at, "\"External id\": "), launch.scope_id);
+  at = WriteSigned(Put(at, ", \"cbid\": "), activity.call_id);
+  at = WriteSigned(Put(at, ", \"correlation\": "), launch.correlation);
+  out_->End(Put(at, "}},\n"));
 }
 
 // One unit: half an arrow would be an error to a viewer. After both of its slices, which a kill may leave without it.
 void DeviceRows::WriteArrow(const FunctionEvent& event, const DeviceLaunch& launch, int64_t tid) {
-  const auto end = [&](const char* phase, int64_t pid, int64_t track, int64_t time_ns) {
-    return absl::StrCat("    {\"ph\": \"", phase, "\", \"id\": ", launch.correlation, ", \"pid\": ", pid,
-                        ", \"tid\": ", track, ", \"ts\": ", Micros(time_ns - base_ns_),
-                        ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
+  const auto put_end = [&](char* at, std::string_view phase, int64_t pid, int64_t track, int64_t time_ns) {
+    at = WriteSigned(Put(Put(Put(at, "    {\"ph\": \""), phase), "\", \"id\": "), launch.correlation);
+    at = WriteSigned(Put(at, ", \"pid\": "), pid);
+    at = WriteSigned(Put(at, ", \"tid\": "), track);
+    at = WriteMicros(Put(at, ", \"ts\": "), time_ns - base_ns_);
+    return Put(at, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
   };
-  WriteUnit(absl::StrCat(end("s", pid_, TraceTid(launch.os_tid), launch.start_ns), "},\n",
-                         end("f", PidOf(event.device_index), tid, event.start_ns), ", \"bp\": \"e\"},\n"));
+  char* at = put_end(out_->Begin(2 * kRestChars), "s", pid_, TraceTid(launch.os_tid), launch.start_ns);
+  at = put_end(Put(at, "},\n"), "f", PidOf(event.device_index), tid, event.start_ns);
+  out_->End(Put(at, ", \"bp\": \"e\"},\n"));
 }
 
 // Up to the args.
-std::string DeviceRows::Slice(const char* category, std::string_view name, int64_t pid, int64_t tid, int64_t start_ns,
-                              int64_t end_ns, std::string* hex) const {
-  std::string line = absl::StrCat("    {\"ph\": \"X\", \"cat\": \"", category, "\", \"name\": \"");
-  if (!AppendJsonText(name, &line)) *hex = absl::StrCat(", \"name_hex\": \"", HexText(name), "\"");
-  absl::StrAppend(&line, "\", \"pid\": ", pid, ", \"tid\": ", tid, ", \"ts\": ", Micros(start_ns - base_ns_),
-                  ", \"dur\": ", Micros(end_ns - std::max(start_ns, base_ns_)), ", \"args\": {");
-  return line;
+char* DeviceRows::PutSlice(char* at, std::string_view category, std::string_view json_name, int64_t pid, int64_t tid,
+                           int64_t start_ns, int64_t end_ns) const {
+  at = Put(Put(at, "    {\"ph\": \"X\", \"cat\": \""), category);
+  at = Put(Put(at, "\", \"name\": \""), json_name);
+  at = WriteSigned(Put(at, "\", \"pid\": "), pid);
+  at = WriteSigned(Put(at, ", \"tid\": "), tid);
+  at = WriteMicros(Put(at, ", \"ts\": "), start_ns - base_ns_);
+  at = WriteMicros(Put(at, ", \"dur\": "), end_ns - std::max(start_ns, base_ns_));
+  return Put(at, ", \"args\": {");
 }
 
 DeviceRows::Stream& DeviceRows::StreamOf(Key key) {
@@ -159,8 +167,8 @@ void DeviceRows::NameDevice(int16_t device) {
 }
 
 // Lanes have the sort index of their stream and a greater tid: they come right after it.
-void DeviceRows::NameLane(Key key, int lane) {
-  absl::flat_hash_set<int>& named = streams_.find(key)->second.named;
+void DeviceRows::NameLane(Key key, Stream* stream, int lane) {
+  absl::flat_hash_set<int>& named = stream->named;
   if (named.size() >= 4 * StreamLanes::kMostOpenLanes) named.clear();  // to be named twice does no harm
   if (!named.insert(lane).second) return;
   const auto name = stream_names_.find(key);

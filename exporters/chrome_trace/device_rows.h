@@ -54,16 +54,23 @@ class DeviceRows {
     StreamLanes lanes;
     absl::flat_hash_set<int> named;  // lanes, in this part
   };
+  // Of the latest event: most come in runs of one stream.
+  struct Latest {
+    Key key;
+    Stream* stream = nullptr;  // only until another one is looked up
+    int lane = kNone;          // that is named in this part
+    static constexpr int kNone = -1;
+  };
 
   Stream& StreamOf(Key key);
   void ForgetOneStream();
   int64_t PidOf(int16_t device) const;
   void NameDevice(int16_t device);
-  void NameLane(Key key, int lane);
+  void NameLane(Key key, Stream* stream, int lane);
   void WriteLaunch(const FunctionEvent& event, const DeviceLaunch& launch);
   void WriteArrow(const FunctionEvent& event, const DeviceLaunch& launch, int64_t tid);
-  std::string Slice(const char* category, std::string_view name, int64_t pid, int64_t tid, int64_t start_ns,
-                    int64_t end_ns, std::string* hex) const;
+  char* PutSlice(char* at, std::string_view category, std::string_view json_name, int64_t pid, int64_t tid, int64_t start_ns,
+                 int64_t end_ns) const;
   void WriteUnit(const std::string& text);
 
   const int32_t pid_;
@@ -79,7 +86,9 @@ class DeviceRows {
   // Of streams that are forgotten: what they took up, so that what comes again keeps clear of it.
   int forgotten_lanes_ = 1;
   int64_t forgotten_until_ = INT64_MIN;
-  std::string details_;
+  Latest latest_;
+  std::string name_;     // of the event that is being written, escaped
+  std::string details_;  // and its args
 };
 
 }  // namespace ferret::chrome_trace

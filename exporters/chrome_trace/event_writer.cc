@@ -9,27 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "exporters/chrome_trace/details_text.h"
 #include "exporters/chrome_trace/metadata_line.h"
+#include "exporters/chrome_trace/put_text.h"
 #include "runtime/text/number_text.h"
 #include "runtime/text/json_text.h"
 
 namespace ferret::chrome_trace {
 namespace {
 
-// What a line needs beside the prepared start and the hex text: at most six literals and seven numbers.
-constexpr size_t kRestChars = 512;
 // A name table full of names of this size costs 65,536 times this; longer names are escaped each time.
 constexpr size_t kLongestPreparedName = 1024;
-
-template <size_t kSize>
-inline char* Put(char* at, const char (&literal)[kSize]) {
-  memcpy(at, literal, kSize - 1);
-  return at + kSize - 1;
-}
-
-inline char* Put(char* at, const std::string& text) {
-  memcpy(at, text.data(), text.size());
-  return at + text.size();
-}
 
 constexpr char kEndOfUnit[] = "},\n";
 

@@ -27,6 +27,12 @@ class NestingLane {
 
   // False if [start, end) would cross something, or might. `end` is not before `start`.
   bool Place(int64_t start, int64_t end) {
+    if (spans_.empty() || (start > spans_.back().start && start >= spans_.back().latest_end)) {
+      // Behind everything, as most are.
+      spans_.push_back({start, end, end, false, false});
+      if (spans_.size() > most_) Compact();
+      return true;
+    }
     const auto place = std::lower_bound(spans_.begin(), spans_.end(), start, [end](const Span& span, int64_t begin) {
       return span.start < begin || (span.start == begin && span.end > end);
     });
