@@ -23,12 +23,13 @@ uint64_t Fixed(double ns_per_tick) { return static_cast<uint64_t>(std::llround(n
 }  // namespace
 
 ClockMap::ClockMap(const Anchor& first, double ns_per_tick) : ns_per_tick_(ns_per_tick) {
-  segments_.push_back({first.source, first.target_ns, Fixed(ns_per_tick)});
+  Append({first.source, first.target_ns, Fixed(ns_per_tick)});
   recent_.push_back(first);
 }
 
 ClockMap::ClockMap(std::vector<Segment> segments, double ns_per_tick)
     : segments_(std::move(segments)), ns_per_tick_(ns_per_tick), segments_made_(segments_.size()) {
+  TakeAtHand(segments_.size() - 1);
   recent_.push_back({segments_.back().source, segments_.back().target_ns, 0});
 }
 
@@ -64,13 +65,20 @@ void ClockMap::Add(const Anchor& anchor) {
   Remember(anchor);
 }
 
-int64_t ClockMap::ToNsOlder(uint64_t source) const {
+void ClockMap::TakeAtHand(size_t index) const {
+  const Segment& segment = segments_[index];
+  const uint64_t end = index + 1 < segments_.size() ? segments_[index + 1].source : UINT64_MAX;
+  at_hand_ = {segment, end - segment.source};
+}
+
+int64_t ClockMap::ToNsElsewhere(uint64_t source) const {
   auto after = std::upper_bound(segments_.begin(), segments_.end(), source,
                                 [](uint64_t value, const Segment& segment) { return value < segment.source; });
   if (after == segments_.begin()) {
     return after->target_ns - Scale(after->source - source, after->slope);
   }
   const Segment& segment = *(after - 1);
+  TakeAtHand(static_cast<size_t>(after - 1 - segments_.begin()));
   return segment.target_ns + Scale(source - segment.source, segment.slope);
 }
 
@@ -78,6 +86,7 @@ void ClockMap::Append(const Segment& segment) {
   if (segments_.size() == kMaxSegments) segments_.erase(segments_.begin(), segments_.begin() + kMaxSegments / 2);
   segments_.push_back(segment);
   ++segments_made_;
+  TakeAtHand(segments_.size() - 1);
 }
 
 void ClockMap::Remember(const Anchor& anchor) {
@@ -105,6 +114,7 @@ void ClockMap::Reset(const Anchor& anchor) {
   ++steps_;
   ++segments_made_;
   segments_.assign(1, {anchor.source, anchor.target_ns, Fixed(ns_per_tick_)});
+  TakeAtHand(0);
   recent_.assign(1, anchor);
 }
 

@@ -52,9 +52,9 @@ class ClockMap {
   void Add(const Anchor& anchor);
 
   int64_t ToNs(uint64_t source) const {
-    const Segment& last = segments_.back();
-    if (source >= last.source) return last.target_ns + Scale(source - last.source, last.slope);
-    return ToNsOlder(source);
+    const uint64_t ticks = source - at_hand_.segment.source;
+    if (ticks < at_hand_.ticks) return at_hand_.segment.target_ns + Scale(ticks, at_hand_.segment.slope);
+    return ToNsElsewhere(source);
   }
 
   double ns_per_tick() const { return ns_per_tick_; }
@@ -67,20 +67,27 @@ class ClockMap {
   uint64_t segments_made() const { return segments_made_; }
 
  private:
+  // A segment, and how long it holds. Readings come in runs.
+  struct AtHand {
+    Segment segment;
+    uint64_t ticks;
+  };
 
   static int64_t Scale(uint64_t ticks, uint64_t slope) {
     return static_cast<int64_t>(static_cast<unsigned __int128>(ticks) * slope >> 32);
   }
-  int64_t ToNsOlder(uint64_t source) const;
+  int64_t ToNsElsewhere(uint64_t source) const;
+  void TakeAtHand(size_t index) const;
   void Append(const Segment& segment);
   void Remember(const Anchor& anchor);
   void Step(const Anchor& anchor);
   void Reset(const Anchor& anchor);
 
   std::vector<Segment> segments_;  // by source, never empty; after a step back the last one lies ahead
+  mutable AtHand at_hand_;         // one of them
   std::vector<Anchor> recent_;     // the last few, for the slope
   double ns_per_tick_;
-  uint64_t segments_made_ = 1;
+  uint64_t segments_made_ = 0;
   uint64_t steps_ = 0;
   int64_t largest_error_ns_ = 0;
 };

@@ -63,6 +63,7 @@ ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
   if (is_new || shown != trace.shown_thread) {
     const uint32_t previous = is_new ? 0 : trace.shown_thread;
     trace.shown_thread = shown;
+    trace.usual.thread = shown;
     if (trace.name.empty()) trace.name = config_.thread_name ? config_.thread_name(chunk) : OsThreadName(trace.os_tid);
     ThreadNotice(trace, previous);
   }
@@ -121,13 +122,12 @@ inline bool EventBuilder::MustWait(const ThreadTrace& trace, uint32_t handle, in
          !linker_.CanLinkNow(trace.links, std::max(end_ns, trace.last_ns));
 }
 
-[[gnu::always_inline]] inline FunctionEvent& EventBuilder::NewEvent() {
+[[gnu::always_inline]] inline FunctionEvent& EventBuilder::NewEvent(const FunctionEvent& like) {
   DeliverIfFull(batch_->events.size());
   ++built_;
-  // A copy of one in place is inlined, eight stores; emplace_back is a call.
-  static constexpr FunctionEvent kBlank;
+  // A copy in place is inlined, eight stores; emplace_back is a call.
   std::vector<FunctionEvent>& events = batch_->events;
-  events.push_back(kBlank);
+  events.push_back(like);
   return events.back();
 }
 
@@ -137,30 +137,30 @@ inline void EventBuilder::Complete(FunctionEvent& event, ScopeExtras* extras) {
   if (FERRET_UNLIKELY(event.is_user_annotation) && IsStepName(event.name)) NameStep(event, event.name);
 }
 
-[[gnu::always_inline]] inline void EventBuilder::Fill(FunctionEvent& event, const ThreadTrace& trace,
-                                                      const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async,
-                                                      bool truncated) const {
+// An event that is a copy of its thread's usual one.
+[[gnu::always_inline]] inline void EventBuilder::Fill(FunctionEvent& event, const OpenScope& scope, int64_t end_ns,
+                                                      int64_t self_ns, bool async, bool truncated) const {
   event.id = scope.id;
   event.parent_id = scope.parent_id;
   event.start_ns = scope.start_ns;
   event.end_ns = end_ns;
   event.self_ns = self_ns;
   event.sequence_nr = scope.sequence_nr;
-  event.thread = trace.shown_thread;
-  event.device_resource_id = trace.os_tid;
   event.name_id = scope.name_id;
   event.scope = static_cast<RecordScope>(scope.scope);
-  event.is_user_annotation = scope.scope == static_cast<uint8_t>(RecordScope::kUserScope);
-  event.activity_type = event.is_user_annotation ? ActivityType::kUserAnnotation : ActivityType::kCpuOp;
-  event.is_async = async;
-  event.is_truncated = truncated;
   event.name = names_.Text(scope.name_id);
+  if (scope.scope == static_cast<uint8_t>(RecordScope::kUserScope)) {
+    event.is_user_annotation = true;
+    event.activity_type = ActivityType::kUserAnnotation;
+  }
+  if (async) event.is_async = true;
+  if (truncated) event.is_truncated = true;
 }
 
 [[gnu::always_inline]] inline void EventBuilder::Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns,
                                                       int64_t self_ns, bool async, bool truncated) {
-  FunctionEvent& event = NewEvent();
-  Fill(event, trace, scope, end_ns, self_ns, async, truncated);
+  FunctionEvent& event = NewEvent(trace.usual);
+  Fill(event, scope, end_ns, self_ns, async, truncated);
   Complete(event, scope.extras);
 }
 
@@ -457,7 +457,7 @@ void EventBuilder::CloseAllAsync(ThreadTrace& trace, int64_t now_ns) {
 }
 
 FunctionEvent& EventBuilder::NewExtraEvent() {
-  FunctionEvent& event = NewEvent();
+  FunctionEvent& event = NewEvent(FunctionEvent());
   --built_;
   ++batch_->extra;
   event.id = next_id_++;
@@ -489,23 +489,23 @@ void EventBuilder::EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_
   const LinkKey key{LinkThread(scope.fwd_thread, framework_ids), scope.sequence_nr};
   const bool is_wrapper = (scope.flags & kInheritsBackward) != 0;
   if (FERRET_LIKELY(can_link_now)) {
-    FunctionEvent& event = NewEvent();
-    Fill(event, trace, scope, end_ns, self_ns, false, truncated);
+    FunctionEvent& event = NewEvent(trace.usual);
+    Fill(event, scope, end_ns, self_ns, false, truncated);
     event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
     Complete(event, scope.extras);
     linker_.LinkBackwardNow(key, is_wrapper, &event, &batch_->links);
     return;
   }
   WaitingOp op;
-  Fill(op.event, trace, scope, end_ns, self_ns, false, truncated);
+  op.event = trace.usual;
+  Fill(op.event, scope, end_ns, self_ns, false, truncated);
   op.event.fwd_thread = framework_ids ? scope.fwd_thread : ShownThread(scope.fwd_thread);
   op.extras = scope.extras;
   linker_.AddBackward(trace.links, key, op, is_wrapper);
 }
 
 void EventBuilder::OnBackward(const LinkKey& key, bool is_wrapper, const WaitingOp& op) {
-  FunctionEvent& event = NewEvent();
-  event = op.event;
+  FunctionEvent& event = NewEvent(op.event);
   linker_.LinkBackwardNow(key, is_wrapper, &event, &batch_->links);
   Complete(event, op.extras);
 }

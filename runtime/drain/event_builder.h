@@ -167,8 +167,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
     if (DeviceLinker::Concerns(*trace.open[place].extras)) device_.Close(trace, place, truncated);
   }
   void CloseAsync(ThreadTrace& trace, OpenScope scope, int64_t now_ns, bool truncated);
-  void Fill(FunctionEvent& event, const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns,
-            bool async, bool truncated) const;
+  void Fill(FunctionEvent& event, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated) const;
   void Emit(const ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool async, bool truncated);
   void EmitLinked(ThreadTrace& trace, const OpenScope& scope, int64_t end_ns, int64_t self_ns, bool truncated);
   void EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice, int64_t now_ns);
@@ -182,7 +181,7 @@ class EventBuilder final : public Linker::Sink, private DeviceLinker::Sink {
   // What a closed scope allocated belongs to the scope around it, too.
   void PassMemoryOn(const OpenScope& closed, OpenScope& outer);
 
-  FunctionEvent& NewEvent();
+  FunctionEvent& NewEvent(const FunctionEvent& like);
   FunctionEvent& NewExtraEvent() override;
   EventBatch& CurrentBatch() override { return *batch_; }
   void Complete(FunctionEvent& event, ScopeExtras* extras);

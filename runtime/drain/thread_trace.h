@@ -30,7 +30,11 @@ struct ThreadTrace {
 
   explicit ThreadTrace(const Chunk& first)
       : thread(first.thread), os_tid(first.os_tid), shown_thread(first.thread), begins(first.begins),
-        links(first.thread) {}
+        links(first.thread) {
+    usual.thread = shown_thread;
+    usual.device_resource_id = os_tid;
+    usual.activity_type = ActivityType::kCpuOp;
+  }
 
   // Identity. Ferret's id never changes; what is shown is the framework's id once it is known.
   const uint32_t thread;
@@ -38,6 +42,8 @@ struct ThreadTrace {
   uint32_t shown_thread;
   uint32_t framework_thread = 0;  // 0: none
   std::string name;               // given by the program, else by the system
+  // What most of its events have in common: each begins as a copy.
+  FunctionEvent usual;
 
   // Chunks that still hold unread records or may get more, by sequence.
   std::deque<Chunk*> chunks;

@@ -3,7 +3,8 @@
 //
 // Numbers as text, for the event path: no locale, no allocation, no terminating zero.
 //
-// Every function writes at `at` and returns the end of what it wrote.
+// Every function writes at `at` and returns the end of what it wrote. They are static, so that each file calls what was
+// compiled, and inlined, for it: of inline functions the linker takes any file's.
 
 #ifndef FERRET_RUNTIME_TEXT_NUMBER_TEXT_H_
 #define FERRET_RUNTIME_TEXT_NUMBER_TEXT_H_
@@ -31,19 +32,19 @@ struct DigitPairs {
 };
 inline constexpr DigitPairs kPairs;
 
-inline char* WritePair(char* at, uint32_t below_100) {
+static inline char* WritePair(char* at, uint32_t below_100) {
   memcpy(at, kPairs.text + 2 * below_100, 2);
   return at + 2;
 }
 
-inline char* Write4(char* at, uint32_t below_10000) {
+static inline char* Write4(char* at, uint32_t below_10000) {
   return WritePair(WritePair(at, below_10000 / 100), below_10000 % 100);
 }
 
-inline char* Write8(char* at, uint32_t below_1e8) { return Write4(Write4(at, below_1e8 / 10000), below_1e8 % 10000); }
+static inline char* Write8(char* at, uint32_t below_1e8) { return Write4(Write4(at, below_1e8 / 10000), below_1e8 % 10000); }
 
 // Without leading zeros.
-inline char* WriteBelow10000(char* at, uint32_t value) {
+static inline char* WriteBelow10000(char* at, uint32_t value) {
   if (value >= 100) {
     const uint32_t high = value / 100;
     if (high >= 10) return Write4(at, value);
@@ -55,14 +56,14 @@ inline char* WriteBelow10000(char* at, uint32_t value) {
   return at + 1;
 }
 
-inline char* WriteBelow1e8(char* at, uint32_t value) {
+static inline char* WriteBelow1e8(char* at, uint32_t value) {
   if (value < 10000) return WriteBelow10000(at, value);
   return Write4(WriteBelow10000(at, value / 10000), value % 10000);
 }
 
 }  // namespace number_text_internal
 
-inline char* WriteUnsigned(char* at, uint64_t value) {
+static inline char* WriteUnsigned(char* at, uint64_t value) {
   constexpr uint64_t k1e8 = 100000000;
   if (value < k1e8) return number_text_internal::WriteBelow1e8(at, static_cast<uint32_t>(value));
   const uint64_t high = value / k1e8;
@@ -70,14 +71,14 @@ inline char* WriteUnsigned(char* at, uint64_t value) {
   return number_text_internal::Write8(at, static_cast<uint32_t>(value % k1e8));
 }
 
-inline char* WriteSigned(char* at, int64_t value) {
+static inline char* WriteSigned(char* at, int64_t value) {
   if (value >= 0) return WriteUnsigned(at, static_cast<uint64_t>(value));
   *at = '-';
   return WriteUnsigned(at + 1, uint64_t{0} - static_cast<uint64_t>(value));
 }
 
 // Nanoseconds as microseconds with exactly three decimals; what is negative becomes 0.000, as Kineto has it.
-inline char* WriteMicros(char* at, int64_t ns) {
+static inline char* WriteMicros(char* at, int64_t ns) {
   const uint64_t value = ns < 0 ? 0 : static_cast<uint64_t>(ns);
   at = WriteUnsigned(at, value / 1000);
   const uint32_t rest = static_cast<uint32_t>(value % 1000);
@@ -87,7 +88,7 @@ inline char* WriteMicros(char* at, int64_t ns) {
 }
 
 // The shortest text that reads back as the same double. JSON has no NaN and no infinity: they are quoted.
-inline char* WriteDouble(char* at, double value) {
+static inline char* WriteDouble(char* at, double value) {
   if (std::isfinite(value)) return std::to_chars(at, at + kNumberChars, value).ptr;
   const std::string_view text = std::isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   memcpy(at, text.data(), text.size());

@@ -101,6 +101,25 @@ TEST(ClockMap, OlderReadingsAreConvertedAsTheyWereThen) {
   for (const auto& [source, ns] : said) EXPECT_EQ(map.ToNs(source), ns);
 }
 
+TEST(ClockMap, WhatAReadingBecomesDoesNotDependOnTheReadingBefore) {
+  std::minstd_rand random(7);
+  ClockMap map({0, 0, 0}, 1.0);
+  int64_t target = 0;
+  for (uint64_t i = 1; i <= 50; ++i) {
+    // Steps both ways among them, so that segments stand still or lie ahead.
+    target += i % 17 == 0 ? 9'000'000'000 : i % 13 == 0 ? -500'000'000 : 1'000'000'000 + static_cast<int64_t>(random() % 1000);
+    map.Add({i * kSecond, target, 1000});
+  }
+  ASSERT_GT(map.steps(), 3u);
+  for (int i = 0; i < 20'000; ++i) {
+    // Also right at the ends of segments.
+    const uint64_t segment = map.segments()[random() % map.segments().size()].source;
+    const uint64_t source = random() % 2 == 0 ? segment - random() % 2 : random() % (55 * kSecond);
+    const ClockMap fresh(map.segments(), 1.0);
+    ASSERT_EQ(map.ToNs(source), fresh.ToNs(source)) << source;
+  }
+}
+
 // However long it runs, the last hundred anchors are remembered and not more than a bounded number.
 TEST(ClockMap, ForgetsTheOldestSegmentsOnly) {
   ClockMap map({0, 0, 0}, 1.0);

@@ -25,9 +25,7 @@ struct FlightRound {
 
 // The numbers of each op without a gap, up to the latest that was recorded; more of them never.
 void ExpectLatest(const TraceOps& ops, const std::string& name, uint64_t marker, uint64_t* from) {
-  const auto found = ops.numbers.find(name);
-  ASSERT_TRUE(found != ops.numbers.end()) << name;
-  const std::map<int64_t, int>& numbers = found->second;
+  const std::map<int64_t, int>& numbers = ops.numbers.at(name);
   const uint64_t first = static_cast<uint64_t>(numbers.begin()->first);
   const uint64_t last = static_cast<uint64_t>(numbers.rbegin()->first);
   EXPECT_EQ(last - first + 1, numbers.size()) << name << " has gaps";
@@ -60,8 +58,9 @@ class FlightProcess : public testing::Test {
     return names;
   }
 
-  // The program is killed when it has recorded far more than the ring holds; what is recovered is the last of it.
-  void RunRound(const FlightRound& round) {
+  // The program is killed when it has recorded far more than the ring holds; what is recovered is the last of it. Says
+  // whether all threads are in that: one that was not given a processor shortly before has nothing among the latest.
+  void RunRound(const FlightRound& round, bool* all) {
     SCOPED_TRACE(testing::Message() << "signal " << round.signal << ", " << round.threads << " threads, under ferret run "
                                     << round.under_run);
     const Markers markers(folder_ / "markers");
@@ -93,11 +92,16 @@ class FlightProcess : public testing::Test {
     int events = 0;
     for (const auto& [name, count] : ops.events) events += count;
     for (int i = 0; i < round.threads; ++i) {
+      EXPECT_EQ(ops.events["life" + std::to_string(i)], 1) << "what is open is carried along";
+      const std::string name = (i % 2 == 0 ? "f" : "b") + std::to_string(i);
+      if (ops.numbers.count(name) == 0) {
+        *all = false;
+        continue;
+      }
       uint64_t from = 0;
-      ExpectLatest(ops, (i % 2 == 0 ? "f" : "b") + std::to_string(i), markers.of(i), &from);
+      ExpectLatest(ops, name, markers.of(i), &from);
       if (HasFatalFailure()) return;
       EXPECT_GT(from, 1u) << "the beginning was discarded";
-      EXPECT_EQ(ops.events["life" + std::to_string(i)], 1) << "what is open is carried along";
     }
     // What the ring holds, and what may have been recorded before the drain came to read it: 48 bytes for an op at least.
     EXPECT_LE(static_cast<uint64_t>(events), kRingBytes / 128 + kBufferBytes / 32);
@@ -112,8 +116,13 @@ class FlightProcess : public testing::Test {
 TEST_F(FlightProcess, LeavesItsLatestEventsToARecoveryWhenItIsKilled) {
   for (const FlightRound& round :
        {FlightRound{SIGKILL, 1, false}, FlightRound{SIGSEGV, 2, false}, FlightRound{SIGKILL, 4, true}}) {
-    RunRound(round);
-    if (HasFailure()) return;
+    bool all = false;
+    for (int tries = 0; tries < 20 && !all; ++tries) {
+      all = true;
+      RunRound(round, &all);
+      if (HasFailure()) return;
+    }
+    EXPECT_TRUE(all) << round.threads;
   }
 }
 
