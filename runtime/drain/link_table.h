@@ -13,8 +13,8 @@
 // one of its own thread that is `capacity` numbers younger is dropped, and counted as evicted: without that each op would
 // move another one into a map for ever. The hash maps are two generations: when the younger is full, the older is dropped
 // as a whole (its entries counted as evicted) and they change places. So of a thread's last `capacity` numbers those are
-// always there that are among the `capacity` newest keys; and at most twice as many are, and the front. Memory that it has
-// grown to is kept.
+// always there that are among the `capacity` newest keys; behind the front there are at most twice as many. Memory that it
+// has grown to is kept.
 
 #ifndef FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 #define FERRET_RUNTIME_DRAIN_LINK_TABLE_H_

@@ -94,7 +94,7 @@ class Linker {
   FERRET_INLINE void LinkForwardNow(LinkKey key, OpenForward op) { table_.Insert(key, op); }
   // If there is a partner, sets forward_id and adds the link.
   FERRET_INLINE void LinkBackwardNow(LinkKey key, bool is_wrapper, FunctionEvent* event,
-                                            std::vector<ForwardBackwardLink>* links) {
+                                     std::vector<ForwardBackwardLink>* links) {
     const bool found = table_.Take(key, [&](const OpenForward& forward) {
       event->forward_id = forward.id;
       links->push_back({next_flow_++, forward.id, event->id, forward.start_ns, event->start_ns, forward.os_tid,
