@@ -9,7 +9,8 @@
 //
 // --otlp: also to an OpenTelemetry receiver in a process of its own, which forgets what it gets, with these parameters of the
 // exporter; the program marks a step every 1,000 scopes then.
-// --window: record one step of so many, by the session's schedule, also into a gzipped Chrome trace.
+// --window: record one step of so many, by the session's schedule, also into a gzipped Chrome trace; for --scopes that make
+// whole cycles of steps. ns/scope is then that of scopes that are off, mostly.
 //
 // The thread records in bursts. With a rate it waits between them until the next one is due, so the rate is an average:
 // a burst that was held up is caught up with. Without one it never waits.
@@ -178,6 +179,11 @@ Report ReadReport(const std::string& path) {
 int main(int count, char** arguments) {
   const Options options = Parse(count, arguments);
   if (!ferret::CheckCycleCounter().fit) return 1;
+  const uint64_t cycle = options.window * kBurstsInStep * kScopesInBurst;
+  if (options.window != 0 && (options.scopes == 0 || options.scopes % cycle != 0)) {
+    std::fprintf(stderr, "--window %" PRIu64 " needs --scopes, a multiple of %" PRIu64 "\n", options.window, cycle);
+    return 2;
+  }
   const ferret::Anchor from = ferret::ReadAnchor(true, 0, 16);
   char folder[] = "/tmp/ferret-pipeline-XXXXXX";
   if (mkdtemp(folder) == nullptr) return 1;
@@ -241,8 +247,8 @@ int main(int count, char** arguments) {
   if (!stopped.empty()) std::fprintf(stderr, "%s\n", stopped.c_str());
   floor_ticks = std::min(floor_ticks, FloorTicks());
 
-  // Of whole steps, those that the schedule names.
-  const uint64_t recorded_bursts = options.window == 0 ? done : done / kBurstsInStep / options.window * kBurstsInStep;
+  // Of whole cycles, one step each.
+  const uint64_t recorded_bursts = options.window == 0 ? done : done / options.window;
   const uint64_t offered = recorded_bursts * kScopesInBurst;
   const Report found = ReadReport(report);
   if (receiver > 0) {

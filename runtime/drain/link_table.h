@@ -6,15 +6,15 @@
 // The newest ops stand in a direct-mapped front, where consecutive numbers of a thread are neighbours and a backward
 // pass, which runs through them from the last to the first, finds each with one access, next to the one before. It
 // starts small, so that it stays in the cache, and doubles when it is half full and a newer op would displace another one,
-// until it has `capacity` slots. What is displaced moves into hash maps behind it. Numbers grow, so a key that is newer than
-// all that were displaced is not looked for there: the maps may be large, and then each look is a cache miss.
+// until it has at least `capacity` slots. What is displaced moves into hash maps behind it. Numbers grow, so a key that is
+// newer than all that were displaced is not looked for there: the maps may be large, and then each look is a cache miss.
 //
 // A program that runs forward with gradients on and never calls backward would fill any table. An op that is displaced by
-// one of its own thread that is `capacity` numbers younger is dropped, and counted as evicted: without that each op would
-// move another one into a map for ever. The hash maps are two generations: when the younger is full, the older is dropped
-// as a whole (its entries counted as evicted) and they change places. So of a thread's last `capacity` numbers those are
-// always there that are among the `capacity` newest keys; behind the front there are at most twice as many. Memory that it
-// has grown to is kept.
+// one of its own thread that is `capacity` numbers younger, while the front is half full or more, is dropped, and counted
+// as evicted: without that each op would move another one into a map for ever. The hash maps are two generations: when the
+// younger is full, the older is dropped as a whole (its entries counted as evicted) and they change places. So of a
+// thread's last `capacity` numbers those are always there that are among the `capacity` newest keys; behind the front
+// there are at most twice as many. Memory that it has grown to is kept.
 
 #ifndef FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
 #define FERRET_RUNTIME_DRAIN_LINK_TABLE_H_
@@ -181,7 +181,8 @@ class LinkTable {
 
   void MakeRoom(Slot& slot, const LinkKey& newer) {
     const auto distance = static_cast<uint64_t>(newer.sequence_nr) - static_cast<uint64_t>(slot.key.sequence_nr);
-    if (newer.thread == slot.key.thread && newer.sequence_nr > slot.key.sequence_nr && distance >= capacity_) {
+    const bool crowded = in_front_ >= front_.size() / 2;
+    if (crowded && newer.thread == slot.key.thread && newer.sequence_nr > slot.key.sequence_nr && distance >= capacity_) {
       ++evicted_;
       Empty(&slot);
     } else {

@@ -345,8 +345,10 @@ Recorder::Place Recorder::EnterLive(ThreadState* state, uint32_t epoch, uint32_t
   CloseGate(state);
   if (state->epoch != epoch) return Attach(state, epoch, bytes, room);
   if (Fits(state, bytes, room)) return {state->cursor, state};
-  // Known to be in vain: the way that most scopes take that are dropped.
-  const bool in_vain = state->refused && state->recycled_seen == state->recorder->pool_->recycled();
+  // Known to be in vain: the way that most scopes take that are dropped. In an unknown child, where nobody recycles
+  // anything, it must end, or the ends of the parent's scopes would go on into what may be the parent's memory.
+  const bool in_vain =
+      state->refused && state->recycled_seen == state->recorder->pool_->recycled() && !ForkMark::Lost();
   if (!in_vain && state->recorder->OpenChunk(state, room)) return {state->cursor, state};
   state->recorder->Refuse(state, room);
   OpenGate(state);

@@ -126,8 +126,12 @@ TEST(LinkTable, GrowsForAsManyAsItHasRoomForAndNoFurther) {
   }
 }
 
-TEST(LinkTable, FindsAnOldOpAmongFarMoreThatWereTaken) {
-  LinkTable table(100'000);
+// However few it has room for: while most of its places are free nothing has to go.
+class LinkTableOfSize : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(Capacities, LinkTableOfSize, testing::Values(100, 100'000));
+
+TEST_P(LinkTableOfSize, FindsAnOldOpAmongFarMoreThatWereTaken) {
+  LinkTable table(GetParam());
   table.Insert({1, 0}, Forward(1));
   table.Insert({65, 50'000}, Forward(2));  // shares what is known of its numbers with thread 1
   OpenForward op;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +112,27 @@ TEST(Fork, WhileThreadsRecordInternStartAndExitHarmsNeitherParentNorChild) {
   session.Stop();
   EXPECT_EQ(attempts, sink.All().scopes + lost);
   EXPECT_EQ(sink.All().truncated, 0u);
+}
+
+// By the system call, of which no handler knows. Each thread must find out by itself, whatever it was doing.
+TEST(Fork, AnUnknownChildOfAThreadThatLosesItsScopesStopsAtItsNextOne) {
+  Recorder* const recorder = NewRecorder({.chunks = 2});
+  CountingSink sink;
+  TestSession session(recorder, &sink);  // nothing is drained
+  OnThread([&] {
+    while (LostBy(ThreadId()).total() < 10) { FERRET_SCOPE("fills the pool"); }
+    const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (pid == 0) {
+      { FERRET_SCOPE("in the child"); }
+      _exit(Enabled() ? 1 : t_writer->kind == WriterKind::kSuppressed ? 0 : 2);
+    }
+    ASSERT_GT(pid, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(Enabled());
+  });
+  session.Stop();
 }
 
 TEST(Fork, AChildOfARecordingThreadLeavesItsCopyOfTheChunkAloneAndExitsNormally) {

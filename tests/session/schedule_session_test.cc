@@ -30,7 +30,8 @@ Options Scheduled(const std::string& text) {
 
 std::vector<std::string> NamesOf(const CollectedTrace& trace, bool synthesized) {
   std::vector<FunctionEvent> events = trace.events;
-  std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  // Stable: where time is held, several steps begin in one nanosecond, and stand in their order already.
+  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   std::vector<std::string> names;
   for (const FunctionEvent& event : events) {
     if (event.is_synthesized == synthesized) names.emplace_back(event.trace_name());
