@@ -174,7 +174,7 @@ bool InspectContents(CrashContents* contents, size_t last, const std::string& ta
       [&](const ThreadTrace& trace) {
         InspectedThread thread = ThreadOf(trace, contents, process->names.get());
         process->last_record_ns = std::max(process->last_record_ns, thread.last_ns);
-        if (!thread.has_exited || thread.has_open()) threads.emplace_back(trace.shown_thread, std::move(thread));
+        if (!thread.has_exited || thread.has_open()) threads.emplace_back(trace.shown_thread(), std::move(thread));
       });
   if (!done) return false;
   process->reference_ns =

@@ -94,7 +94,7 @@ void DeviceLinker::Begin(ThreadTrace& trace, PairId pair, int64_t now_ns) {
   timed->pair = pair;
   timed->scope_id = scope.id;
   timed->begin_ns = now_ns;
-  timed->thread = trace.shown_thread;
+  timed->thread = trace.shown_thread();
   timed->os_tid = trace.os_tid;
   for (size_t i = trace.open.size() - 1; i-- > 0 && timed->outer == nullptr;) {
     if (trace.open[i].extras != nullptr) timed->outer = trace.open[i].extras->timed;
@@ -154,7 +154,7 @@ void DeviceLinker::Describe(ThreadTrace& trace, size_t place, TimedScope* timed)
       auto range = std::make_unique<AnnotationRange>();
       range->scope_id = around.id;
       range->key = key;
-      range->thread = trace.shown_thread;
+      range->thread = trace.shown_thread();
       extras.range = range.get();
       ranges_.emplace(extras.range, std::move(range));
     }

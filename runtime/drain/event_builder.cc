@@ -60,9 +60,8 @@ ThreadTrace& EventBuilder::TraceOf(const Chunk& chunk) {
     if (framework_threads_.size() < kMaxFrameworkThreads) framework_threads_[trace.thread] = chunk.framework_thread;
   }
   const uint32_t shown = trace.framework_thread != 0 ? trace.framework_thread : trace.thread;
-  if (is_new || shown != trace.shown_thread) {
-    const uint32_t previous = is_new ? 0 : trace.shown_thread;
-    trace.shown_thread = shown;
+  if (is_new || shown != trace.shown_thread()) {
+    const uint32_t previous = is_new ? 0 : trace.shown_thread();
     trace.usual.thread = shown;
     if (trace.name.empty()) trace.name = config_.thread_name ? config_.thread_name(chunk) : OsThreadName(trace.os_tid);
     ThreadNotice(trace, previous);
@@ -77,7 +76,7 @@ void EventBuilder::Remove(ThreadTrace& trace) {
 
 void EventBuilder::ThreadNotice(const ThreadTrace& trace, uint32_t previous_thread) {
   ThreadInfo info;
-  info.thread = trace.shown_thread;
+  info.thread = trace.shown_thread();
   info.previous_thread = previous_thread;
   info.os_tid = trace.os_tid;
   info.name = trace.name;

@@ -58,7 +58,8 @@ struct OpenForward {
 
 class LinkTable {
  public:
-  explicit LinkTable(size_t capacity) : capacity_(std::max<size_t>(capacity, 1)), front_(kFirstSlots), mask_(kFirstSlots - 1) {
+  explicit LinkTable(size_t capacity)
+      : capacity_(std::max<size_t>(capacity, 1)), front_(kFirstSlots), mask_(kFirstSlots - 1) {
     newest_behind_.fill(INT64_MIN);
   }
 

@@ -16,7 +16,7 @@ std::shared_ptr<EventBatch> EventBuilder::ListOpen(uint64_t ticks) const {
     const ThreadTrace& trace = *entry.second;
     const int64_t until_ns = std::min(std::max(now_ns, trace.last_ns), WindowEndNs(trace));
     const auto add = [&](const OpenScope& scope, const OpenScope* child, bool async) {
-      FunctionEvent& event = batch->events.emplace_back();
+      FunctionEvent& event = batch->events.emplace_back(trace.usual);
       event.id = scope.id;
       event.parent_id = scope.parent_id;
       event.start_ns = scope.start_ns;
@@ -25,12 +25,12 @@ std::shared_ptr<EventBatch> EventBuilder::ListOpen(uint64_t ticks) const {
       const int64_t child_ns = child == nullptr ? 0 : std::max<int64_t>(0, event.end_ns - child->start_ns);
       event.self_ns = async ? 0 : std::max<int64_t>(0, event.duration_ns() - scope.children_ns - child_ns);
       event.sequence_nr = scope.sequence_nr;
-      event.thread = trace.shown_thread;
-      event.device_resource_id = trace.os_tid;
       event.name_id = scope.name_id;
       event.scope = static_cast<RecordScope>(scope.scope);
-      event.is_user_annotation = event.scope == RecordScope::kUserScope;
-      event.activity_type = event.is_user_annotation ? ActivityType::kUserAnnotation : ActivityType::kCpuOp;
+      if (event.scope == RecordScope::kUserScope) {
+        event.is_user_annotation = true;
+        event.activity_type = ActivityType::kUserAnnotation;
+      }
       event.is_async = async;
       event.is_truncated = true;
       event.is_synthesized = true;

@@ -67,7 +67,7 @@ void EventBuilder::EmitStep(ThreadTrace& trace, const StepTracker::Slice& slice,
   event.start_ns = slice.start_ns;
   event.end_ns = now_ns;
   event.self_ns = slice.self_ns;
-  event.thread = trace.shown_thread;
+  event.thread = trace.shown_thread();
   event.device_resource_id = trace.os_tid;
   event.scope = RecordScope::kUserScope;
   event.is_user_annotation = true;
@@ -91,7 +91,7 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       ++built_;
       InstantEvent& instant = batch_->instants.emplace_back();
       instant.time_ns = now_ns;
-      instant.thread = trace.shown_thread;
+      instant.thread = trace.shown_thread();
       instant.device_resource_id = trace.os_tid;
       uint32_t bytes = kInstantBytes;
       if (type == RecordType::kCounter) {
@@ -113,7 +113,7 @@ void EventBuilder::Rare(ThreadTrace& trace, const char* record, uint64_t header,
       instant.time_ns = now_ns;
       instant.value = static_cast<double>(Word(record, 2));
       instant.since_ns = std::min(now_ns, clock_->ToNs(Word(record, 3)));
-      instant.thread = trace.shown_thread;
+      instant.thread = trace.shown_thread();
       instant.device_resource_id = trace.os_tid;
       return;
     }
@@ -179,7 +179,7 @@ void EventBuilder::Memory(ThreadTrace& trace, const char* record, uint64_t heade
   event.bytes = static_cast<int64_t>(Word(record, 3));
   event.total_allocated = static_cast<int64_t>(Word(record, 4));
   event.total_reserved = static_cast<int64_t>(Word(record, 5));
-  event.thread = trace.shown_thread;
+  event.thread = trace.shown_thread();
   event.device_resource_id = trace.os_tid;
   event.device_index = static_cast<int16_t>(Word(record, 6));
   event.device_type = static_cast<DeviceType>(PayloadOf(header) & 0xff);

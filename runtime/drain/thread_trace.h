@@ -29,9 +29,8 @@ struct ThreadTrace {
   static constexpr uint32_t kNoWindow = UINT32_MAX;
 
   explicit ThreadTrace(const Chunk& first)
-      : thread(first.thread), os_tid(first.os_tid), shown_thread(first.thread), begins(first.begins),
-        links(first.thread) {
-    usual.thread = shown_thread;
+      : thread(first.thread), os_tid(first.os_tid), begins(first.begins), links(first.thread) {
+    usual.thread = thread;
     usual.device_resource_id = os_tid;
     usual.activity_type = ActivityType::kCpuOp;
   }
@@ -39,7 +38,7 @@ struct ThreadTrace {
   // Identity. Ferret's id never changes; what is shown is the framework's id once it is known.
   const uint32_t thread;
   const int32_t os_tid;
-  uint32_t shown_thread;
+  uint32_t shown_thread() const { return usual.thread; }
   uint32_t framework_thread = 0;  // 0: none
   std::string name;               // given by the program, else by the system
   // What most of its events have in common: each begins as a copy.
